@@ -1,0 +1,3 @@
+"""AfterDelete: what can an agent still reveal after a deletion from its memory?"""
+
+__version__ = "0.1.0"

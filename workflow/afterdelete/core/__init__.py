@@ -1,0 +1,1 @@
+"""Foundations every other layer stands on: errors, canonical bytes, atomic files, artifacts."""
