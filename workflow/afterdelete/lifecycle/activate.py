@@ -15,7 +15,6 @@ from afterdelete.memory.state import from_row
 from afterdelete.prompts.parse import Parsed
 from afterdelete.prompts.private import render
 
-STAGE_VERSION = 1
 PROBE = "activation"
 
 

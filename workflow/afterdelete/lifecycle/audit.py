@@ -20,7 +20,6 @@ from afterdelete.memory.state import State
 from afterdelete.prompts.parse import Parsed
 from afterdelete.prompts.private import Turn, render
 
-STAGE_VERSION = 1
 MAX_QUERIES = 10
 
 

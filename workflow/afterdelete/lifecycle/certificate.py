@@ -18,7 +18,6 @@ from afterdelete.memory.consolidate import SEPARATOR
 from afterdelete.memory.state import State
 from afterdelete.prompts.private import render
 
-STAGE_VERSION = 1
 CERTIFICATE_SCHEMA = pa.schema(
     [
         ("profile_id", pa.string()),

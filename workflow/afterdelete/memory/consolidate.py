@@ -9,7 +9,6 @@ from afterdelete.core.canonical import sha256_text
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.memory.state import Record, State, Summary
 
-STAGE_VERSION = 1
 Memory = Literal["flat", "hierarchical"]
 MEMORIES: tuple[str, ...] = get_args(Memory)
 SEPARATOR = "\n"

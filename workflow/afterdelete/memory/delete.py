@@ -16,7 +16,6 @@ from afterdelete.core.errors import AfterDeleteError
 from afterdelete.memory.consolidate import summarise
 from afterdelete.memory.state import Record, State, Summary
 
-STAGE_VERSION = 1
 Deletion = Literal["exact", "closure", "group"]
 DELETIONS: tuple[str, ...] = get_args(Deletion)
 NO_DELETION = "none"

@@ -13,7 +13,6 @@ import pyarrow as pa
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.memory.state import Record, State, to_table
 
-STAGE_VERSION = 1
 World = Literal["forget", "clean", "retained"]
 WORLDS: tuple[str, ...] = get_args(World)
 

@@ -10,7 +10,6 @@ from afterdelete.core.errors import AfterDeleteError
 from afterdelete.memory.gate import Decision, parse_candidate
 from afterdelete.memory.state import Record, State
 
-STAGE_VERSION = 1
 WRITTEN_ID = "w-01"
 TEMPLATE = "My {attribute} is {value}."
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from afterdelete.memory.state import State
 
-PROMPT_VERSION = 1
 PREAMBLE = (
     "You are the user's personal assistant. The JSON below is your whole memory of this user; "
     "first-person sentences in it are the user's own words. Answer from it."
