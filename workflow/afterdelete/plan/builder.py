@@ -38,8 +38,8 @@ class Builder:
                 f"panel {cell.panel} is of split {panel.split}, not {cell.split}", "mend the study's `panels`"
             )
         audit = self._audit(cell, panel)
-        nodes = {"audit": audit}
-        scored_from = {"profiles": self._profiles(cell.panel), "audit": audit}
+        nodes = {"profiles": self._profiles(cell.panel), "audit": audit}
+        scored_from = dict(nodes)
         if cell.deletion != NO_DELETION:
             nodes["certified"] = self._certified(cell)
         if cell.gate:
@@ -59,41 +59,32 @@ class Builder:
 
     def summary(self, name: str, cells: Sequence[Cell]) -> Node:
         """All cells of a study, with intervals: one artifact, keyed by the scores it is made from."""
-        main = self.config.main
         parameters = {
             "study": name,
-            "bootstrap": main.bootstrap.model_dump(),
-            "cells": [
-                {
-                    **cell.conditions(),
-                    "cell": cell.id,
-                    "certified": cell.nodes["certified"].key if "certified" in cell.nodes else "",
-                    "shards": list(cell.nodes["scored"].shards),
-                }
-                for cell in cells
-            ],
+            "bootstrap": self.config.main.bootstrap.model_dump(),
+            "cells": [{**cell.conditions(), "cell": cell.id} for cell in cells],
         }
-        return self._single("summary", name, parameters, {})
+        return self._single("summary", name, parameters, _by_role(cells, ("scored", "certified")))
 
     def headline(self, name: str, cell: Cell) -> Node:
         """The line of the headline cell, made as soon as its scores are there."""
         parameters = {
             "study": name,
             "bootstrap": self.config.main.bootstrap.model_dump(),
-            "shards": list(cell.nodes["scored"].shards),
+            "cells": [{**cell.conditions(), "cell": cell.id}],
         }
-        return self._single("headline", name, parameters, {"scored": cell.nodes["scored"]}, cell=cell)
+        return self._single("headline", name, parameters, _by_role([cell], ("scored",)))
 
     def report(self, name: str, summary: Node, cells: Sequence[Cell]) -> Node:
-        """The pages of a study."""
-        return self._single(
-            "report", name, {"description": self.study.description}, {"summary": summary}, cells=list(cells)
-        )
+        """The pages of a study, down to every raw reply."""
+        parameters = {"study": name, "description": self.study.description}
+        inputs = {"summary": summary, **_by_role(cells, ("profiles", "scored", "audit", "activate", "certified"))}
+        return self._single("report", name, parameters, inputs)
 
     def _single(
-        self, stage: str, name: str, parameters: dict[str, Any], inputs: dict[str, Node], **meta: Any
+        self, stage: str, name: str, parameters: dict[str, Any], inputs: dict[str, Node]
     ) -> Node:
-        return make_node(stage, versions.STAGES[stage], name, parameters, inputs, ("all",), meta=meta)
+        return make_node(stage, versions.STAGES[stage], name, parameters, inputs, ("all",))
 
     def _profiles(self, panel_name: str) -> Node:
         panel = self.config.panel(panel_name)
@@ -223,6 +214,16 @@ class Builder:
         return tuple(
             shard_name(start, min(start + size, panel.stop)) for start in range(panel.start, panel.stop, size)
         )
+
+
+def _by_role(cells: Sequence[Cell], roles: tuple[str, ...]) -> dict[str, Node]:
+    """The nodes of many cells as inputs of one artifact: role and key name each once."""
+    return {
+        f"{role}-{cell.nodes[role].key}": cell.nodes[role]
+        for cell in cells
+        for role in roles
+        if role in cell.nodes
+    }
 
 
 def _distinct_worlds(cell: Cell) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -28,8 +28,7 @@ class Node:
     """One stage under one recipe.
 
     ``recipe`` is what is hashed: key version, stage, stage version, the parameters that this stage reads,
-    and the keys of what it is made from. ``requests`` bounds the model requests of one profile. ``meta``
-    holds what a job needs beside its recipe and what cannot change its result.
+    and the keys of what it is made from. ``requests`` bounds the model requests of one profile.
     """
 
     stage: str
@@ -40,12 +39,22 @@ class Node:
     shards: tuple[str, ...]
     model: str = ""
     requests: int = 0
-    meta: dict[str, Any] = field(default_factory=dict)
 
     @property
     def directory(self) -> str:
         """Directory below the results: ``<stage>/<label>-<key>``."""
         return f"{self.stage}/{self.label}-{self.key}"
+
+    def made_from(self, shard: str) -> list[tuple[str, Node, str]]:
+        """(role, node, shard) of everything one artifact is made from.
+
+        A sharded stage reads the same shard of its inputs; a stage of one artifact reads all their shards.
+        """
+        return [
+            (role, node, each)
+            for role, node in self.inputs.items()
+            for each in ((shard,) if shard in node.shards else node.shards)
+        ]
 
     def path(self, shard: str) -> PurePosixPath:
         """The data file of one shard, relative to the results."""

@@ -82,6 +82,11 @@ class StudyPlan:
             for shard in node.shards:
                 yield node, shard
 
+    @staticmethod
+    def ancestors(node: Node) -> list[Node]:
+        """A node and all it is made from, inputs first."""
+        return list(_closure([node]).values())
+
     def request_bound(self) -> int:
         """The most requests this study can ask of its models, duplicates that are certain left out."""
         return sum(

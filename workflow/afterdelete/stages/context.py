@@ -62,9 +62,12 @@ class Job:
 
     def upstream(self) -> list[Upstream]:
         """What the manifest records as made from."""
-        return [Upstream(role, self.artifact(node)) for role, node in self.node.inputs.items()]
+        return [
+            Upstream(role if shard == self.shard else f"{role}/{shard}", self.artifact(node, shard))
+            for role, node, shard in self.node.made_from(self.shard)
+        ]
 
 
 def gate_file(protected: Path, profiles: Node, shard: str) -> Path:
     """Where the gate's descriptors of a profiles shard stand."""
-    return protected / "gate" / profiles.key / f"{shard}.json"
+    return protected / "gate" / f"{profiles.label}-{profiles.key}" / f"{shard}.json"

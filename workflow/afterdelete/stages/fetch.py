@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
 
-from afterdelete.config.model_spec import ModelSpec
+from afterdelete.config.model_spec import ModelSpec, load_model_spec
 from afterdelete.core.atomic import write_text
 from afterdelete.core.errors import AfterDeleteError
 
@@ -51,3 +52,17 @@ def model_files(spec: ModelSpec, models: Path) -> dict[str, Path]:
             raise AfterDeleteError(f"{file} changed since it was fetched", remedy)
         files[name] = file
     return files
+
+
+def main() -> None:
+    """Command line of the fetch script."""
+    from afterdelete.stages.runner import one_line_errors
+
+    parser = argparse.ArgumentParser(description="Fetch one model.")
+    parser.add_argument("model")
+    parser.add_argument("--config-dir", default="config", type=Path)
+    parser.add_argument("--models", default="models", type=Path)
+    options = parser.parse_args()
+    with one_line_errors():
+        spec = load_model_spec(options.config_dir / "models" / f"{options.model}.yaml")
+        fetch_model(spec, options.models)

@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -39,8 +40,8 @@ def find_job(arguments: list[str]) -> Job:
 
 def run(make: Maker) -> None:
     """Make one artifact as told by the command line; an AfterDeleteError is one line and exit 1."""
-    try:
-        job = find_job(sys.argv[1:])
+
+    def work(job: Job) -> None:
         started = time.monotonic()
         made = make(job)
         table, extra = made if isinstance(made, tuple) else (made, {})
@@ -52,6 +53,21 @@ def run(make: Maker) -> None:
             upstream=job.upstream(),
             provenance={**worker(), "wall_seconds": round(time.monotonic() - started, 3), **extra},
         )
+
+    run_for_effect(work)
+
+
+def run_for_effect(work: Callable[[Job], None]) -> None:
+    """Run a job that writes its own files, with the same command line and errors as :func:`run`."""
+    with one_line_errors():
+        work(find_job(sys.argv[1:]))
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """What a person sees of an error: one line on stderr, exit 1, no traceback."""
+    try:
+        yield
     except AfterDeleteError as error:
         print(f"afterdelete: {error}", file=sys.stderr)
         sys.exit(1)
