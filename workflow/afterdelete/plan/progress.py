@@ -26,7 +26,7 @@ class Progress:
     @classmethod
     def of(cls, results: Path, node: Node, shard: str, total: int) -> Progress:
         """The progress of one artifact."""
-        progress = cls(results / DIRECTORY / f"{node.stage}-{node.key}-{shard}.json", total)
+        progress = cls(_path(results, node, shard), total)
         progress._write()
         return progress
 
@@ -53,9 +53,18 @@ class Progress:
 
 def read(results: Path, node: Node, shard: str) -> tuple[int, int] | None:
     """(done, total) of one artifact's job, or None."""
-    path = results / DIRECTORY / f"{node.stage}-{node.key}-{shard}.json"
     try:
-        seen = json.loads(path.read_text(encoding="utf-8"))
+        seen = json.loads(_path(results, node, shard).read_text(encoding="utf-8"))
         return int(seen["done"]), int(seen["total"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def forget(results: Path, node: Node, shard: str) -> None:
+    """Drop what an earlier, unfinished run of this job reported."""
+    with contextlib.suppress(OSError):
+        _path(results, node, shard).unlink()
+
+
+def _path(results: Path, node: Node, shard: str) -> Path:
+    return results / DIRECTORY / f"{node.stage}-{node.key}-{shard}.json"

@@ -11,7 +11,7 @@ from afterdelete.config.load import Config
 from afterdelete.config.schema import StudyConfig
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.plan.builder import Builder
-from afterdelete.plan.node import MODEL_STAGES, Node
+from afterdelete.plan.node import MODEL_STAGES, Node, shard_range
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class StudyPlan:
             node.requests * (stop - start)
             for node in self.nodes.values()
             if node.stage in MODEL_STAGES
-            for start, stop in (tuple(map(int, shard.split("-"))) for shard in node.shards)
+            for start, stop in map(shard_range, node.shards)
         )
 
 
