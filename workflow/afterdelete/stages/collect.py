@@ -10,18 +10,6 @@ from afterdelete.core.artifacts import read_artifact
 from afterdelete.scoring.schema import CERTIFICATES, UNITS
 from afterdelete.stages.context import Job
 
-CONDITIONS = (
-    "model",
-    "split",
-    "memory",
-    "deletion",
-    "gate",
-    "auditor",
-    "audit_contract",
-    "activation_contract",
-    "write_branch",
-)
-
 
 def units(job: Job) -> pa.Table:
     """Every scored (cell, profile, world) of the job's inputs, with the condition columns."""
@@ -31,7 +19,7 @@ def units(job: Job) -> pa.Table:
         node = job.node.inputs[f"scored-{cell['cell']}"]
         for shard in node.shards:
             scored = read_artifact(job.artifact(node, shard), node.key)
-            constant = {"study": study, **{name: cell[name] for name in CONDITIONS}, "cell": cell["cell"]}
+            constant = {"study": study, **cell}
             parts.append(_with_constants(scored, constant, UNITS))
     return pa.concat_tables(parts)
 
