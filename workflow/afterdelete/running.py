@@ -52,7 +52,7 @@ def run_study(plan: StudyPlan, config_dir: Path, profile: str) -> int:
 def print_table(plan: StudyPlan) -> None:
     """The terminal table of a finished study."""
     from afterdelete.core.artifacts import read_artifact
-    from afterdelete.stats.summary import terminal_table
+    from afterdelete.stats.terminal import terminal_table
 
     path = data_path(plan, plan.summary, "all")
     if not is_finished(plan, plan.summary, "all"):
@@ -83,9 +83,11 @@ def _watch(plan: StudyPlan, process: subprocess.Popen[bytes]) -> None:
 
 def _headline(plan: StudyPlan) -> str:
     from afterdelete.core.artifacts import read_artifact
-    from afterdelete.stats.summary import headline_line
+    from afterdelete.stats.terminal import headline_line
 
-    return headline_line(read_artifact(data_path(plan, plan.headline, "all"), plan.headline.key))
+    bootstrap = plan.config.main.bootstrap
+    units = read_artifact(data_path(plan, plan.headline, "all"), plan.headline.key)
+    return headline_line(units, resamples=bootstrap.resamples, seed=bootstrap.seed)
 
 
 class _Meter:

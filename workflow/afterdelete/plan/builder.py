@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from afterdelete.config.load import Config
-from afterdelete.config.model_spec import ModelSpec, load_model_spec
+from afterdelete.engines.spec import ModelSpec, load_model_spec
 from afterdelete.config.schema import Panel, StudyConfig
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.memory.delete import NO_DELETION
@@ -128,7 +128,7 @@ class Builder:
         auditor = self.config.auditor(cell.auditor)
         queries = min(auditor.max_queries, self.study.max_queries)
         parameters = {
-            "model": self._model(cell.model).inference_contract(),
+            "model": self._model(cell.model).identity(),
             "prompt_version": versions.PROMPT,
             "operators": self.config.operators.operators,
             "request": self.config.contract(cell.audit_contract).request,
@@ -166,7 +166,7 @@ class Builder:
 
     def _activate(self, cell: Cell, panel: Panel, commit: Node) -> Node:
         parameters = {
-            "model": self._model(cell.model).inference_contract(),
+            "model": self._model(cell.model).identity(),
             "prompt_version": versions.PROMPT,
             "probe": self.config.operators.activation_probe,
             "request": self.config.contract(cell.activation_contract).request,

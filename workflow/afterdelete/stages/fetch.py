@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from afterdelete.config.model_spec import ModelSpec, load_model_spec
+from afterdelete.engines.spec import ModelSpec, load_model_spec
 from afterdelete.core.atomic import write_text
 from afterdelete.core.errors import AfterDeleteError
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from afterdelete import auditors
-from afterdelete.config.model_spec import load_model_spec
+from afterdelete.engines.spec import load_model_spec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines import open_engine
 from afterdelete.lifecycle import activate, audit
@@ -67,7 +67,7 @@ def _with_model(job: Job, work: Callable[[Model], pa.Table]) -> Made:
 def _model(job: Job) -> Iterator[tuple[Model, dict[str, Any]]]:
     config = job.plan.config
     spec = load_model_spec(config.directory / "models" / f"{job.node.model}.yaml")
-    if spec.inference_contract() != job.parameters["model"]:
+    if spec.identity() != job.parameters["model"]:
         raise AfterDeleteError(
             f"config/models/{job.node.model}.yaml changed since this job was planned", "run again"
         )

@@ -10,7 +10,8 @@ from afterdelete.prompts.parse import parser
 from afterdelete.scoring.score import score
 from afterdelete.stages.collect import certificates, units
 from afterdelete.stages.context import Job
-from afterdelete.stats.summary import headline_line, summarise
+from afterdelete.stats.summary import summarise
+from afterdelete.stats.terminal import headline_line
 
 
 def make_scored(job: Job) -> pa.Table:
@@ -28,14 +29,13 @@ def make_scored(job: Job) -> pa.Table:
 def make_summary(job: Job) -> pa.Table:
     """Every cell and endpoint of a study."""
     bootstrap = job.parameters["bootstrap"]
-    return summarise(
-        units(job), certificates(job), resamples=bootstrap["resamples"], seed=bootstrap["seed"]
-    )
+    return summarise(units(job), certificates(job), resamples=bootstrap["resamples"], seed=bootstrap["seed"])
 
 
 def make_headline(job: Job) -> pa.Table:
-    """The headline cell alone; its line goes to the terminal at once."""
+    """The units of the headline cell alone; its line goes to the terminal at once."""
     bootstrap = job.parameters["bootstrap"]
-    table = summarise(units(job), None, resamples=bootstrap["resamples"], seed=bootstrap["seed"])
-    print(headline_line(table), file=sys.stderr, flush=True)
+    table = units(job)
+    line = headline_line(table, resamples=bootstrap["resamples"], seed=bootstrap["seed"])
+    print(line, file=sys.stderr, flush=True)
     return table
