@@ -15,7 +15,7 @@ WIDTH = 360.0
 _LEFT, _RIGHT = 1.0, 352.0
 _GAP = 28.0
 # About the widest text that fits the panel at its font size, in characters.
-_LABEL_CHARS, _NOTE_CHARS = 46, 62
+_LABEL_CHARS, _NOTE_CHARS = 46, 66
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,6 @@ def _row(row: Row, y: float, root: str) -> tuple[str, float]:
     return "".join(parts), at + (24 if row.under else 18) + 10 - y
 
 
-
-
 def _bar(bar: Bar, y: float, height: float, root: str) -> str:
     """A bar with its link. An empty one keeps a stub; the full track is invisible but can be clicked."""
     track = svg.rect(_LEFT, y, _RIGHT - _LEFT, height, "hit") if bar.kind != "retained" else ""
@@ -143,7 +141,7 @@ def _bar(bar: Bar, y: float, height: float, root: str) -> str:
 def _whisker(low: float, high: float, y: float) -> str:
     a, b = (_x(min(max(rate, 0.0), 1.0)) for rate in (low, high))
     lines = [(a, y, b, y), (a, y - 4, a, y + 4), (b, y - 4, b, y + 4)]
-    return "".join(svg.line(*ends, css) for css in ("halo", "whisker") for ends in lines)
+    return "".join(svg.line(*ends, "whisker") for ends in lines)
 
 
 def _short(words: str, limit: int) -> str:

@@ -64,7 +64,9 @@ def gather(
     proved = proofs(certificates)
     evaluated = evaluate(cells, proved, resamples=resamples, seed=seed)
     if not evaluated:
-        raise AfterDeleteError("there is no paired cell to report", "score at least one forget and clean pair")
+        raise AfterDeleteError(
+            "there is no paired cell to report", "score at least one forget and clean pair"
+        )
     wanted = [each for each in evaluated if headline in (None, each.cell.id)]
     if not wanted:
         raise AfterDeleteError(f"no paired cell {headline} to open with", "name a cell of this study")

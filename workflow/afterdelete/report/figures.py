@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from afterdelete.report.bars import Bar, Chart, Panel, Row
 from afterdelete.report.facts import Facts, one_per_audit, same
-from afterdelete.scoring.schema import PLACES
+from afterdelete.scoring.schema import PLACES, STRUCTURES
 from afterdelete.stats.cells import Cell, headline_rank
 from afterdelete.stats.summary import Evaluated, Rate, Result
 
@@ -84,7 +84,9 @@ def _auditors(facts: Facts) -> Chart:
 def _auditor_label(each: Evaluated, memory: str, deletion: str) -> str:
     own = each.cell.conditions
     label = f"{own.auditor}, {own.audit_contract}"
-    return label if (own.memory, own.deletion) == (memory, deletion) else f"{label}, {own.memory} {own.deletion}"
+    return (
+        label if (own.memory, own.deletion) == (memory, deletion) else f"{label}, {own.memory} {own.deletion}"
+    )
 
 
 def _audit_row(each: Evaluated, label: str) -> Row:
@@ -92,6 +94,9 @@ def _audit_row(each: Evaluated, label: str) -> Row:
     note = f"clean {_of(result.clean)} · {_control(result)}"
     if result.status != "above_zero":
         note += f" · {STATUS_WORDS[result.status]}"
+    if result.raw_forget and not result.forget.count:
+        # An official zero with the target in plain sight must not look like silence.
+        note += f" · raw {result.raw_forget}/{result.n}"
     return _row(each.cell, result, label, note)
 
 
@@ -129,7 +134,7 @@ def _of(rate: Rate) -> str:
 def _control(result: Result) -> str:
     if result.retained is None:
         return "retained not run"
-    share = share_of_retained(result)
+    share = share_of_retained(result) if result.forget.count else ""
     return f"retained {_of(result.retained)}" + (f", forget is {share} of it" if share else "")
 
 
@@ -150,6 +155,7 @@ def _breakdown(facts: Facts) -> Chart:
         chosen = {e.cell.id for e in own if same(e.cell.conditions, head, *names)}
         for heading, parts in (("by structure", facts.structures), ("by domain", facts.domains)):
             found = [(value, part) for value, part in parts if part.cell.id in chosen]
+            found.sort(key=lambda pair: (_place_of(pair[0]), pair[0]))
             for at, (value, part) in enumerate(found):
                 result = part.results["R"]
                 numbers = f"forget {_of(result.forget)} · clean {_of(result.clean)}"
@@ -158,6 +164,10 @@ def _breakdown(facts: Facts) -> Chart:
         return made
 
     return Chart("breakdown", "Recovery by structure and domain", _per_panel(facts, rows))
+
+
+def _place_of(value: str) -> int:
+    return STRUCTURES.index(value) if value in STRUCTURES else len(STRUCTURES)
 
 
 def _headed(row: Row, heading: str) -> Row:
@@ -169,7 +179,9 @@ def _lifecycle(facts: Facts) -> Chart:
     lived = [each for each in facts.evaluated if each.cell.lifecycle]
     if not lived:
         return Chart("lifecycle", "", ())
-    head = min(lived, key=lambda e: (e is not facts.headline, headline_rank(e.cell.conditions))).cell.conditions
+    head = min(
+        lived, key=lambda e: (e is not facts.headline, headline_rank(e.cell.conditions))
+    ).cell.conditions
     names = ("memory", "auditor", "audit_contract", "activation_contract")
 
     def rows(own: list[Evaluated]) -> list[Row]:
@@ -226,6 +238,8 @@ def _raw_row(each: Evaluated, stage: str) -> Row:
         label=label,
         value=f"official {official} · raw {raw} of {cell.n}",
         note=f"target in: {sat}" if sat else "target in no raw reply",
-        main=Bar("forget", official, cell.n, href(cell.id, "forget"), f"{label}, official {endpoint}: {official}"),
+        main=Bar(
+            "forget", official, cell.n, href(cell.id, "forget"), f"{label}, official {endpoint}: {official}"
+        ),
         behind=Bar("raw", raw, cell.n, href(cell.id, "forget"), f"{label}, target in a raw reply: {raw}"),
     )

@@ -32,7 +32,6 @@ def environment(templates: Path = TEMPLATES) -> Environment:
         keep_trailing_newline=True,
     )
     made.filters["visible"] = visible
-    made.filters["capfirst"] = lambda words: words[:1].upper() + words[1:]
     made.globals["style"] = _raw(templates / "figure.css") + _raw(templates / "style.css")
     made.globals["script"] = _raw(templates / "filter.js")
     made.globals["policy"] = policy(str(made.globals["style"]), str(made.globals["script"]))

@@ -68,7 +68,10 @@ def _counts(cell: Cell, world: str) -> dict[str, Any]:
 
 
 def _units(
-    units: Sequence[Unit], world: str, replies: dict[tuple[str, str], list[dict[str, Any]]], targets: dict[str, str]
+    units: Sequence[Unit],
+    world: str,
+    replies: dict[tuple[str, str], list[dict[str, Any]]],
+    targets: dict[str, str],
 ) -> list[dict[str, Any]]:
     seen: set[str] = set()
     shown = []

@@ -11,6 +11,14 @@ from afterdelete.stats.bootstrap import clopper_pearson
 from afterdelete.stats.cells import Conditions
 from afterdelete.stats.summary import Evaluated, Rate, Result
 
+_VERDICTS = {
+    "above_zero": "",
+    "proved_zero": "This zero is proved: the private prompts of both worlds are the same bytes.",
+    "observed_zero": "This zero is observed, with a positive control above 0; it is not proved.",
+    "inconclusive": "This zero is inconclusive.",
+    "no_control": "This zero is inconclusive.",
+    "no_gap": "What was recovered cannot be attributed to the exposure.",
+}
 _ASKED = {"direct": "one direct question", "paraphrase": "one paraphrased question"}
 
 
@@ -47,12 +55,14 @@ def _counts(each: Evaluated) -> str:
     return f"{_some(result.forget)} (clean: {result.clean.count} of {result.clean.n})"
 
 
-def meaning(facts: Facts) -> list[str]:
-    """What stands behind the headline: the gap and its interval, the control, what the score missed."""
+def meaning(facts: Facts) -> list[tuple[str, str]]:
+    """What stands behind the headline, by split: the gap, the control, what the score missed."""
     lines = []
     for each in (facts.headline, *_siblings(facts)):
-        result, split = each.results["R"], each.cell.conditions.split
-        lines.append(f"{split}: {gap_sentence(result)} {control_sentence(result)}{_missed(result)}")
+        result = each.results["R"]
+        parts = (gap_sentence(result), control_sentence(result), _VERDICTS[result.status], _missed(result))
+        text = " ".join(part for part in parts if part)
+        lines.append((each.cell.conditions.split, text))
     return lines
 
 
@@ -60,18 +70,19 @@ def gap_sentence(result: Result) -> str:
     """The gap with its interval, or why there is none."""
     if result.interval:
         low, high = result.interval
-        return f"the gap is {result.delta:.3f}, 95 % paired interval {low:.3f} to {high:.3f}."
-    return f"the gap is {result.delta:.3f}; all {result.n} paired differences are equal, so no interval is given."
+        return f"The gap is {result.delta:.3f}, 95 % paired interval {low:.3f} to {high:.3f}."
+    equal = f"all {result.n} paired differences are equal, so no interval is given."
+    return f"The gap is {result.delta:.3f}; {equal}"
 
 
 def control_sentence(result: Result) -> str:
     """What the retained twin says about the headline."""
     if result.retained is None:
         return "The retained twin was not run, so there is no positive control."
-    kept = f"Without deletion the same question recovered {_some(result.retained)}"
+    kept = f"Without deletion the same audit recovered {_some(result.retained)}"
     share = share_of_retained(result)
     if not share:
-        return f"{kept}: the positive control shows nothing, so a zero here would be inconclusive."
+        return f"{kept}: the positive control shows nothing."
     return f"{kept}; forget is {share} of that."
 
 
@@ -81,17 +92,17 @@ def _missed(result: Result) -> str:
     if more <= 0:
         return ""
     hold = "reply holds" if more == 1 else "replies hold"
-    return f" In forget, {more} more raw {hold} the target without being scored."
+    return f"In forget, {more} more raw {hold} the target without being scored."
 
 
 def proved(facts: Facts) -> list[str]:
     """One sentence for each (memory, deletion): what its certificate shows."""
     found = sorted(facts.certificates, key=lambda each: (each.memory, each.deletion, each.kind))
     groups = groupby(found, key=lambda each: (each.memory, each.deletion, each.kind))
-    return [_certified(*key, list(members)) for key, members in groups]
+    return [_certified(facts, *key, list(members)) for key, members in groups]
 
 
-def _certified(memory: str, deletion: str, kind: str, members: Sequence[Certificate]) -> str:
+def _certified(facts: Facts, memory: str, deletion: str, kind: str, members: Sequence[Certificate]) -> str:
     holds, n = sum(each.holds for each in members), sum(each.n for each in members)
     counts = ", ".join(f"{each.split} {each.holds} of {each.n}" for each in members)
     name = f"{memory.capitalize()} memory, {deletion} deletion ({counts})"
@@ -100,6 +111,19 @@ def _certified(memory: str, deletion: str, kind: str, members: Sequence[Certific
         return (
             f"{name}: the {kind} certificate fails for {missing} {_plural(missing, 'profile')}. "
             "Nothing is proved for them."
+        )
+    split = {each.split for each in members}
+    own = [
+        each
+        for each in facts.evaluated
+        if each.cell.conditions[2:5] in {(s, memory, deletion) for s in split}
+    ]
+    moved = sum(any(result.delta for result in each.results.values()) for each in own)
+    if kind == "identical" and moved:
+        return (
+            f"{name}: the private prompts of forget and clean are the same bytes for every profile, yet "
+            f"{moved} {_plural(moved, 'cell')} {'shows' if moved == 1 else 'show'} a gap. The same prompt "
+            "did not always get the same reply; nothing else can make a gap here."
         )
     if kind == "identical":
         return (
@@ -140,7 +164,7 @@ def controls(facts: Facts) -> list[str]:
     empty = [each for each in facts.audits if (kept := each.results["R"].retained) and not kept.count]
     if empty:
         names = "; ".join(cell_name(each.cell.conditions) for each in empty)
-        lines.append(f"The twin recovers nothing, so an observed zero is inconclusive, in: {names}.")
+        lines.append(f"The twin recovers nothing in: {names}. A zero there says nothing unless it is proved.")
     return lines
 
 
@@ -161,10 +185,11 @@ def limits(facts: Facts) -> list[str]:
         "Targets are synthetic, and R counts literal equality of the submitted prediction only: "
         "a paraphrase or a part of a target is not counted.",
     ]
-    if unscored := sum(max(0, (e.results["R"].raw_forget or 0) - e.results["R"].forget.count) for e in facts.audits):
+    audits = [each.results["R"] for each in facts.audits]
+    if unscored := sum(max(0, (result.raw_forget or 0) - result.forget.count) for result in audits):
         lines.append(
-            f"Across the audits, {unscored} forget {_plural(unscored, 'unit')} with the target in a raw reply "
-            "counted as no recovery: an official zero does not say that the target was not disclosed."
+            f"Across the audits, {unscored} forget {_plural(unscored, 'unit')} with the target in a raw "
+            "reply counted as no recovery: an official zero does not say that the target was not disclosed."
         )
     if silent := _silent_structures(facts):
         lines.append(f"Nothing was recovered in the headline cell from: {', '.join(silent)}.")
@@ -175,12 +200,12 @@ def limits(facts: Facts) -> list[str]:
             "proof or a positive control above 0; no conclusion can be drawn from "
             f"{'it' if bare == 1 else 'them'}."
         )
-    stale = {(e.cell.id, u["profile_id"], w) for e in facts.evaluated for w, us in e.cell.worlds.items() for u in us if u["stale"]}
+    stale = sum(cell.count(world, "stale") for cell in facts.cells for world in cell.worlds)
     if stale:
         lines.append(
-            f"{len(stale)} {_plural(len(stale), 'unit')} {'is' if len(stale) == 1 else 'are'} write-path stale: "
-            "the scoring parser would have submitted something else than the protocol parser did, so C, A and E "
-            "there describe the older submission."
+            f"{stale} {_plural(stale, 'unit')} {'is' if stale == 1 else 'are'} write-path stale: "
+            "the scoring parser would have submitted something else than the protocol parser did, so C, A "
+            "and E there describe the older submission."
         )
     return lines
 
