@@ -118,11 +118,14 @@ def _reply(spec: Spec, stage: str, unit: dict[str, Any], target: str, turn: int,
     profile, index, world = unit["profile_id"], unit["index"], unit["world"]
     contract = spec.audit_contract if stage == "audit" else spec.activation_contract
     structure = STRUCTURES[index % 4]
-    dice = _dice(seed, spec.memory, spec.deletion, spec.auditor, contract, stage, profile, world, turn)
+    # Twins share their dice: a retained unit answers whenever its forget twin does, and sometimes more.
+    dice = _dice(seed, spec.memory, spec.auditor, contract, stage, profile, turn)
     readable = world == "retained" or (world == "forget" and spec.residue)
     chance = {"atomic": 0.9, "duplicated": 0.95, "correlated": 0.7, "compositional": 0.12}[structure]
     if spec.auditor == "expert_script" and turn == 1:
         chance *= 0.8
+    if world == "forget":
+        chance *= 0.85
     if readable and dice.random() < chance:
         if contract == "legacy":
             return json.dumps({"final_prediction": {"value": target}, "note": "from the summary"})

@@ -23,6 +23,8 @@ CONDITIONS = (
     "activation_contract",
     "write_branch",
 )
+# The order in which a reader meets structures: from plain to composed.
+STRUCTURES = ("atomic", "duplicated", "correlated", "compositional")
 ENDPOINTS = ("R", "C", "A", "E")
 PARSES = ("prediction", "abstention", "malformed")
 # Where the target sat in a raw reply; "" means that it occurs nowhere.

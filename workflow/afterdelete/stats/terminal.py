@@ -14,24 +14,22 @@ from afterdelete.stats.bootstrap import RESAMPLES, SEED
 from afterdelete.stats.cells import Conditions, headline_rank
 from afterdelete.stats.summary import summarise
 
-_HEADER = tuple(
-    [
-        "auditor",
-        "contracts",
-        "gate",
-        "clean",
-        "forget",
-        "gap [95 %]",
-        "raw",
-        "retained",
-        "C   A   E",
-        "status",
-    ]
+_HEADER = (
+    "auditor",
+    "contracts",
+    "gate",
+    "clean",
+    "forget",
+    "gap [95 %]",
+    "raw",
+    "retained",
+    "C   A   E",
+    "status",
 )
 _RIGHT = {3, 4, 6, 7}
-_WIDEST_AUDITOR = 12
+_WIDEST_AUDITOR = 13
 _LEGEND = (
-    "clean, forget: profiles with R. gap: their rates, forget minus clean; no interval where all pairs agree.",
+    "clean, forget: profiles with R. gap: forget minus clean; no interval where all pairs agree.",
     "raw: forget profiles with the target anywhere in a reply. retained: rate of R without deletion.",
     "C, A, E: gaps of the later stages. contracts: audit, or audit/activation where they differ.",
 )
