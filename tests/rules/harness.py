@@ -71,14 +71,18 @@ class Tree:
     def planned(self, *arguments: str) -> list[tuple[str, str]]:
         """(rule, first output) of every job that a dry run plans, `all` left out."""
         text = self.run("--dry-run", *arguments)
-        jobs = re.findall(r"^(?:local)?rule (\w+):\n(?:    (?!output)\w+: .*\n)*(?:    output: ([^,\n]*))?", text, re.M)
+        jobs = re.findall(
+            r"^(?:local)?rule (\w+):\n(?:    (?!output)\w+: .*\n)*(?:    output: ([^,\n]*))?", text, re.M
+        )
         return [(rule, output) for rule, output in jobs if rule != "all"]
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the console command in this tree."""
         command = [sys.executable, "-m", "afterdelete.cli", *arguments]
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
-        return subprocess.run(command, capture_output=True, text=True, cwd=self.root, env=environment, timeout=300)
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=self.root, env=environment, timeout=300
+        )
 
     def artifacts(self, stage: str) -> list[Path]:
         """Every data file of a stage."""

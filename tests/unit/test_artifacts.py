@@ -8,16 +8,21 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from afterdelete.core import atomic
 from afterdelete.core.artifacts import Upstream, logical_digest, read_artifact, write_artifact
 from afterdelete.core.canonical import canonical_json, content_key
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.core.manifest import damage, manifest_path, read_manifest
+from hypothesis import given
+from hypothesis import strategies as st
 
-RECIPE = {"key_version": 1, "stage": "worlds", "stage_version": 1, "parameters": {"world": "x"}, "upstream": {}}
+RECIPE = {
+    "key_version": 1,
+    "stage": "worlds",
+    "stage_version": 1,
+    "parameters": {"world": "x"},
+    "upstream": {},
+}
 KEY = content_key(RECIPE)
 TABLE = pa.table({"a": [1, 2, 3], "b": ["x", "é", None]})
 
@@ -127,7 +132,12 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.iterdir()) == []
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda c: st.lists(c) | st.dictionaries(st.text(), c),
+    )
+)
 def test_canonical_json_is_json_and_ignores_key_order(value: object) -> None:
     text = canonical_json(value)
     assert json.loads(text) == value

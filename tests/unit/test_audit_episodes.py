@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-
 from afterdelete.auditors import Ask, Observation, Submit, load, names
 from afterdelete.auditors.base import Act, Exchange
 from afterdelete.core.errors import AfterDeleteError
@@ -83,7 +82,10 @@ def test_an_episode_ends_at_its_first_prediction_and_abstains_at_the_end() -> No
     ]
     assert [len(batch) for batch in engine.batches] == [2, 2, 1]
     history = json.loads(engine.batches[2][0].private_prompt.split("\n", 1)[1])["prior_audit_turns"]
-    assert [turn["question"] for turn in history] == ["Question 2 about dock code?", "Question 1 about dock code?"]
+    assert [turn["question"] for turn in history] == [
+        "Question 2 about dock code?",
+        "Question 1 about dock code?",
+    ]
     assert all(REQUEST not in turn["question"] for turn in history)
 
 
@@ -150,9 +152,7 @@ def test_a_script_never_repeats_an_operator() -> None:
 
 def test_lifecycle_from_reply_to_fresh_session() -> None:
     worlds = {"forget": [_state("x")], "clean": [_state("y")]}
-    table, engine, model = _run(
-        lambda p, q: '{"value": "V"}' if '"x"' in p else "{}", worlds, ["op0"]
-    )
+    table, engine, model = _run(lambda p, q: '{"value": "V"}' if '"x"' in p else "{}", worlds, ["op0"])
     committed = commit.run(worlds, table, sealed=None, branch="write_allowed")
     rows = {row["world"]: row for row in committed.to_pylist()}
     assert rows["forget"]["decision"] == "accepted"

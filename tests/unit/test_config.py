@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-
 from afterdelete.config.load import Config
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.core.yamlfile import load_yaml
@@ -17,7 +16,7 @@ from afterdelete.plan.study import plan_study
 SHIPPED = Path(__file__).resolve().parents[2] / "config"
 
 
-@pytest.fixture()
+@pytest.fixture
 def config_dir(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SHIPPED, tmp_path / "config"))
 
@@ -47,14 +46,26 @@ def test_off_and_on_are_words_and_a_repeated_key_is_an_error(tmp_path: Path) -> 
         ("studies/quick.yaml", {"models": ["gpt-9"]}, r"gpt-9\.yaml does not exist.*known there: .*smollm2"),
         ("studies/quick.yaml", {"max_requests": 10}, r"could ask \d+ model requests"),
         ("studies/quick.yaml", {"panels": {"iid": "quick-iid"}}, r"no panel is given for: ood"),
-        ("studies/quick.yaml", {"panels": {"iid": "nowhere", "ood": "quick-ood"}}, r"unknown panel 'nowhere'"),
+        (
+            "studies/quick.yaml",
+            {"panels": {"iid": "nowhere", "ood": "quick-ood"}},
+            r"unknown panel 'nowhere'",
+        ),
         ("studies/quick.yaml", {"panels": {"iid": "quick-ood", "ood": "quick-iid"}}, r"is of split ood"),
         ("contracts/aligned.yaml", {"request": ""}, r"aligned\.yaml: `request`"),
         ("operators.yaml", {"activation_probe": "What is my {attribute}?"}, r"have the same text"),
         ("operators.yaml", {"operators": {"direct": "What is my {attribute}?"}}, r"`operators`"),
         ("auditors.yaml", {"direct": {"strategy": "fixed_script", "max_queries": 11}}, r"`max_queries`"),
-        ("panels.yaml", {"mine": {"split": "iid", "start": 192, "stop": 208}}, r"primary-iid and mine overlap"),
-        ("panels.yaml", {"mine": {"split": "iid", "start": 20008, "stop": 20000}}, r"stop must be above start"),
+        (
+            "panels.yaml",
+            {"mine": {"split": "iid", "start": 192, "stop": 208}},
+            r"primary-iid and mine overlap",
+        ),
+        (
+            "panels.yaml",
+            {"mine": {"split": "iid", "start": 20008, "stop": 20000}},
+            r"stop must be above start",
+        ),
     ],
 )
 def test_each_mistake_is_one_clear_line(config_dir: Path, file: str, changes: dict, message: str) -> None:  # type: ignore[type-arg]

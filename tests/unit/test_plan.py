@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-
 from afterdelete.config.load import Config
 from afterdelete.core.canonical import content_key
 from afterdelete.core.yamlfile import load_yaml
@@ -94,7 +93,7 @@ def _changed(before: StudyPlan, after: StudyPlan) -> set[str]:
     return {after.nodes[name].stage for name in set(after.nodes) - set(before.nodes)}
 
 
-@pytest.fixture()
+@pytest.fixture
 def config_dir(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SHIPPED, tmp_path / "config"))
 
@@ -107,9 +106,17 @@ def test_what_each_change_makes_new(config_dir: Path) -> None:
     before = _plan(config_dir)
     tail = {"scored", "summary", "report"}
     assert _changed(before, _plan(config_dir)) == set()
-    assert _changed(before, _plan(config_dir, bootstrap={"resamples": 500})) == {"headline", "summary", "report"}
+    assert _changed(before, _plan(config_dir, bootstrap={"resamples": 500})) == {
+        "headline",
+        "summary",
+        "report",
+    }
     moved = _plan(config_dir, seeds={"ood": 1})
-    assert {node.label[:3] for node in moved.nodes.values() if node.stage == "audit" and node.directory not in before.nodes}
+    assert {
+        node.label[:3]
+        for node in moved.nodes.values()
+        if node.stage == "audit" and node.directory not in before.nodes
+    }
     _edit(config_dir / "operators.yaml", activation_probe="Please tell me the {attribute}.")
     assert _changed(before, _plan(config_dir)) == {"activate", "headline"} | tail
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.lifecycle.certificate import certify, kind_of, require
 from afterdelete.memory.consolidate import consolidate
 from afterdelete.memory.delete import delete
 from afterdelete.memory.state import Record, State
 from afterdelete.prompts.private import PREAMBLE, Turn, render
+from hypothesis import given
+
 from tests.unit.conftest import states
 
 KEYS = ["agent", "domain", "attribute", "memory_format", "current_flat_memory", "prior_audit_turns"]
@@ -49,17 +49,21 @@ def test_lineage_and_labels_do_not_reach_the_prompt(state: State) -> None:
         profile_id=secret,
         source_ids=(secret,),
         neighbour_ids=(secret,),
-        summaries=tuple(
-            type(s)(secret, s.text, (secret,), (secret,)) for s in state.summaries
-        ),
+        summaries=tuple(type(s)(secret, s.text, (secret,), (secret,)) for s in state.summaries),
     )
     assert render(poisoned) == render(state)
 
 
 def _twins(deletion: str, memory: str = "hierarchical") -> tuple[State, State]:
     def world(exposure: str) -> State:
-        records = (Record("r-01", "background one"), Record("r-02", exposure), Record("r-03", "background two"))
-        state = State("p", 0, "Ada", "robotics", "code", records, source_ids=("r-02",), neighbour_ids=("r-01",))
+        records = (
+            Record("r-01", "background one"),
+            Record("r-02", exposure),
+            Record("r-03", "background two"),
+        )
+        state = State(
+            "p", 0, "Ada", "robotics", "code", records, source_ids=("r-02",), neighbour_ids=("r-01",)
+        )
         return delete(consolidate(state, memory), deletion)
 
     return world("My code is NOVA-BRIM-1234."), world("My lunch spot is Mario on the corner.")
@@ -99,7 +103,9 @@ def test_a_changed_byte_outside_the_exposure_line_of_a_summary_fails() -> None:
     forget, clean = _twins("exact")
     summary = clean.summaries[0]
     clean = clean.with_(
-        summaries=(type(summary)(summary.summary_id, summary.text.replace("two", "twO"), summary.source_ids, ()),)
+        summaries=(
+            type(summary)(summary.summary_id, summary.text.replace("two", "twO"), summary.source_ids, ()),
+        )
     )
     table = certify([forget], [clean], {"p": {"r-02"}}, "span_only")
     assert table["holds"].to_pylist() == [False]

@@ -22,7 +22,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"afterdelete: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("afterdelete: interrupted; finished artifacts stay, the same command continues", file=sys.stderr)
+        print(
+            "afterdelete: interrupted; finished artifacts stay, the same command continues", file=sys.stderr
+        )
         return 130
 
 
@@ -40,7 +42,9 @@ def _parser() -> argparse.ArgumentParser:
         ("publish", _publish, "point report/<study> at the report of the present configuration"),
     ):
         sub = commands.add_parser(name, help=text, description=text)
-        sub.add_argument("study", nargs="?", help="a file in config/studies (default: `study` in config.yaml)")
+        sub.add_argument(
+            "study", nargs="?", help="a file in config/studies (default: `study` in config.yaml)"
+        )
         sub.add_argument("--config-dir", type=Path, default=Path("config"))
         sub.set_defaults(command=command)
         if name == "run":
@@ -104,7 +108,9 @@ def _publish(options: argparse.Namespace) -> int:
     plan = _planned(options)
     problem = report_problem(plan)
     if problem:
-        raise AfterDeleteError(f"study {plan.name} has no finished report: {problem}", f"afterdelete run {plan.name}")
+        raise AfterDeleteError(
+            f"study {plan.name} has no finished report: {problem}", f"afterdelete run {plan.name}"
+        )
     print(f"{publish(plan)} -> {plan.report.directory}")
     return 0
 

@@ -81,5 +81,7 @@ def load(strategy: str, options: dict[str, Any]) -> Auditor:
     try:
         auditor: Auditor = module.make(**options)
     except TypeError as error:
-        raise AfterDeleteError(f"auditor {strategy}: {error}", "mend its options in config/auditors.yaml") from error
+        raise AfterDeleteError(
+            f"auditor {strategy}: {error}", "mend its options in config/auditors.yaml"
+        ) from error
     return auditor

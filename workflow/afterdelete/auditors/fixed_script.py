@@ -31,5 +31,7 @@ def make(order: list[str]) -> FixedScript:
     """A script over ``order``; ValueError-like misuse (a repeated operator) is a TypeError naming it."""
     repeated = sorted({name for name in order if order.count(name) > 1})
     if repeated or not order:
-        raise TypeError(f"order must name operators, each once (repeated: {', '.join(repeated) or 'it is empty'})")
+        raise TypeError(
+            f"order must name operators, each once (repeated: {', '.join(repeated) or 'it is empty'})"
+        )
     return FixedScript(tuple(order))

@@ -31,7 +31,9 @@ def validate(model: type[Model], data: Any, source: Path | str) -> Model:
             raise AfterDeleteError(f"{source}: unknown key `{key}`", remedy) from None
         message = str(first["msg"]).removeprefix("Value error, ")
         got = "" if first["type"] in {"missing", "value_error"} else f" (got {first['input']!r})"
-        raise AfterDeleteError(f"{source}: `{key}`: {message}{got}", "mend that key; see config/README.md") from None
+        raise AfterDeleteError(
+            f"{source}: `{key}`: {message}{got}", "mend that key; see config/README.md"
+        ) from None
 
 
 def _fields_at(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
@@ -96,7 +98,8 @@ class Config:
             for other_name, other in taken:
                 if panel.split == other.split and panel.start < other.stop and other.start < panel.stop:
                     raise AfterDeleteError(
-                        f"{path}: panels {other_name} and {name} overlap", "panels of one split must be disjoint"
+                        f"{path}: panels {other_name} and {name} overlap",
+                        "panels of one split must be disjoint",
                     )
             taken.append((name, panel))
         return panels

@@ -40,7 +40,9 @@ class Seeds(Strict):
 class Main(Strict):
     """config/config.yaml: what holds for every study."""
 
-    study: Name = Field("quick", description="The study that plain `snakemake` runs: a file in config/studies.")
+    study: Name = Field(
+        "quick", description="The study that plain `snakemake` runs: a file in config/studies."
+    )
     results: str = Field("results", description="Directory of every output.")
     models: str = Field("models", description="Directory of fetched weights.")
     protected: str = Field(
@@ -150,7 +152,9 @@ class StudyConfig(Strict):
 
     description: str = Field(description="One line for the report.")
     models: list[Name] = Field(min_length=1, description="Files in config/models.")
-    panels: dict[Split, Name] = Field(min_length=1, description="Panel of each split, from config/panels.yaml.")
+    panels: dict[Split, Name] = Field(
+        min_length=1, description="Panel of each split, from config/panels.yaml."
+    )
     max_queries: int = Field(10, ge=1, le=10, description="Cap on queries an episode, over every auditor.")
     max_requests: int | None = Field(
         None, ge=1, description="Refuse to plan a study that could ask the model more than this."

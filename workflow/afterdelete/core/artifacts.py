@@ -27,7 +27,6 @@ from afterdelete.core.manifest import (
 )
 
 
-
 def logical_digest(table: pa.Table) -> str:
     """Sha256 over column names, types and the sorted canonical JSON of every row.
 

@@ -28,7 +28,9 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     for key_node, _ in node.value:
         key = loader.construct_object(key_node, deep=True)
         if key in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"key {key!r} stands twice", key_node.start_mark
+            )
         seen.add(key)
     return loader.construct_mapping(node, deep=True)
 

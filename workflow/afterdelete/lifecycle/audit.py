@@ -85,7 +85,8 @@ def _advance(episode: _Episode, auditor: Auditor, plan: AuditPlan) -> str:
     if isinstance(act, Ask):
         if act.operator not in plan.operators:
             raise AfterDeleteError(
-                f"the auditor asked an unknown operator {act.operator!r}", f"known: {', '.join(plan.operators)}"
+                f"the auditor asked an unknown operator {act.operator!r}",
+                f"known: {', '.join(plan.operators)}",
             )
         if seen.remaining <= 0:
             raise AfterDeleteError("the auditor asked beyond its budget", "mend the auditor")

@@ -51,9 +51,9 @@ def require(table: pa.Table, condition: str) -> None:
     failed = [row for row in table.to_pylist() if not row["holds"]]
     if failed:
         raise AfterDeleteError(
-            f"non-interference certificate fails for {condition}: {len(failed)} of {table.num_rows} profiles, "
-            f"first {failed[0]['profile_id']}: {failed[0]['detail']}",
-            "a world leaks into the other's prompt: no zero of this condition can be trusted until it is mended",
+            f"non-interference certificate fails for {condition}: {len(failed)} of {table.num_rows} "
+            f"profiles, first {failed[0]['profile_id']}: {failed[0]['detail']}",
+            "a world leaks into the other's prompt: trust no zero of this condition until it is mended",
         )
 
 
@@ -84,7 +84,9 @@ def _masked(state: State, exposure: set[str]) -> str:
     for summary in state.summaries:
         lines = summary.text.split(SEPARATOR)
         if len(lines) != len(summary.source_ids):
-            raise AfterDeleteError(f"{state.profile_id}: a summary does not match its lineage", "report this as a bug")
+            raise AfterDeleteError(
+                f"{state.profile_id}: a summary does not match its lineage", "report this as a bug"
+            )
         kept = [
             "" if entry_id in exposure else line
             for entry_id, line in zip(summary.source_ids, lines, strict=True)
@@ -92,7 +94,8 @@ def _masked(state: State, exposure: set[str]) -> str:
         shown, masked = _inside(summary.text), _inside(SEPARATOR.join(kept))
         if prompt.count(shown) != 1:
             raise AfterDeleteError(
-                f"{state.profile_id}: a summary does not stand exactly once in its prompt", "report this as a bug"
+                f"{state.profile_id}: a summary does not stand exactly once in its prompt",
+                "report this as a bug",
             )
         prompt = prompt.replace(shown, masked)
     return prompt

@@ -28,7 +28,11 @@ def apply(state: State, candidate: str | None, decision: Decision) -> State:
         return state
     pair = parse_candidate(candidate)
     if pair is None:
-        raise AfterDeleteError(f"{state.profile_id}: an unparseable candidate was accepted", "report this as a bug")
+        raise AfterDeleteError(
+            f"{state.profile_id}: an unparseable candidate was accepted", "report this as a bug"
+        )
     if any(record.entry_id >= WRITTEN_ID for record in state.records):
-        raise AfterDeleteError(f"{state.profile_id}: an entry id sorts after {WRITTEN_ID}", "rename that entry")
+        raise AfterDeleteError(
+            f"{state.profile_id}: an entry id sorts after {WRITTEN_ID}", "rename that entry"
+        )
     return state.with_(written=(Record(WRITTEN_ID, written_text(*pair)),))

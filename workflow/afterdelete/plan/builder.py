@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from afterdelete.config.load import Config
-from afterdelete.engines.spec import ModelSpec, load_model_spec
 from afterdelete.config.schema import Panel, StudyConfig
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.engines.spec import ModelSpec, load_model_spec
 from afterdelete.memory.delete import NO_DELETION
 from afterdelete.plan import versions
 from afterdelete.plan.node import Node, make_node, shard_name
@@ -78,12 +78,13 @@ class Builder:
     def report(self, name: str, summary: Node, cells: Sequence[Cell]) -> Node:
         """The pages of a study, down to every raw reply."""
         parameters = {"study": name, "description": self.study.description}
-        inputs = {"summary": summary, **_by_role(cells, ("profiles", "scored", "audit", "activate", "certified"))}
+        inputs = {
+            "summary": summary,
+            **_by_role(cells, ("profiles", "scored", "audit", "activate", "certified")),
+        }
         return self._single("report", name, parameters, inputs)
 
-    def _single(
-        self, stage: str, name: str, parameters: dict[str, Any], inputs: dict[str, Node]
-    ) -> Node:
+    def _single(self, stage: str, name: str, parameters: dict[str, Any], inputs: dict[str, Node]) -> Node:
         return make_node(stage, versions.STAGES[stage], name, parameters, inputs, ("all",))
 
     def _profiles(self, panel_name: str) -> Node:
@@ -235,5 +236,3 @@ def _distinct_worlds(cell: Cell) -> int:
 @cache
 def _inventory(split: str) -> str:
     return inventory_digest(split)
-
-

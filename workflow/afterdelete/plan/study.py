@@ -173,7 +173,9 @@ def _headline(study: StudyConfig, cells: list[Cell], name: str) -> Cell:
             and cell.audit_contract == wanted.audit_contract
         ):
             return cell
-    raise AfterDeleteError(f"study {name}: its headline is none of its cells", "list that cell, or name another")
+    raise AfterDeleteError(
+        f"study {name}: its headline is none of its cells", "list that cell, or name another"
+    )
 
 
 def _closure(nodes: list[Node]) -> dict[str, Node]:

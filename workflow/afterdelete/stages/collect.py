@@ -11,11 +11,14 @@ from afterdelete.scoring.schema import CERTIFICATES, UNITS
 from afterdelete.stages.context import Job
 
 
-def units(job: Job) -> pa.Table:
-    """Every scored (cell, profile, world) of the job's inputs, with the condition columns."""
+def units(job: Job, cells: list[dict[str, str]]) -> pa.Table:
+    """Every scored (cell, profile, world) of ``cells``, with the condition columns.
+
+    ``cells`` holds a cell id under ``cell`` and the conditions, as recipes list them.
+    """
     study = job.parameters["study"]
     parts = []
-    for cell in job.parameters["cells"]:
+    for cell in cells:
         node = job.node.inputs[f"scored-{cell['cell']}"]
         for shard in node.shards:
             scored = read_artifact(job.artifact(node, shard), node.key)

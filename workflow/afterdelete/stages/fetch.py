@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from afterdelete.engines.spec import ModelSpec, load_model_spec
 from afterdelete.core.atomic import write_text
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.engines.spec import ModelSpec, load_model_spec
 
 
 def receipt_path(models: Path, name: str) -> Path:
@@ -22,7 +22,7 @@ def fetch_model(spec: ModelSpec, models: Path) -> None:
     from afterdelete.engines.fetch import fetch
 
     directory = models / spec.name
-    files = fetch(spec, directory, log=lambda line: print(f"afterdelete: {line}", file=sys.stderr, flush=True))
+    files = fetch(spec, directory, log=lambda line: print(f"fetch: {line}", file=sys.stderr, flush=True))
     receipt = {
         name: {"bytes": path.stat().st_size, "mtime_ns": path.stat().st_mtime_ns, "path": path.name}
         for name, path in files.items()

@@ -29,13 +29,18 @@ def make_scored(job: Job) -> pa.Table:
 def make_summary(job: Job) -> pa.Table:
     """Every cell and endpoint of a study."""
     bootstrap = job.parameters["bootstrap"]
-    return summarise(units(job), certificates(job), resamples=bootstrap["resamples"], seed=bootstrap["seed"])
+    return summarise(
+        units(job, job.parameters["cells"]),
+        certificates(job),
+        resamples=bootstrap["resamples"],
+        seed=bootstrap["seed"],
+    )
 
 
 def make_headline(job: Job) -> pa.Table:
     """The units of the headline cell alone; its line goes to the terminal at once."""
     bootstrap = job.parameters["bootstrap"]
-    table = units(job)
+    table = units(job, job.parameters["cells"])
     line = headline_line(table, resamples=bootstrap["resamples"], seed=bootstrap["seed"])
     print(line, file=sys.stderr, flush=True)
     return table
