@@ -98,7 +98,7 @@ def _other_recipe(data: Path) -> None:
 def test_a_reader_refuses_every_kind_of_damage_by_name(tmp_path: Path, harm) -> None:  # type: ignore[no-untyped-def]
     data = _write(tmp_path)
     harm(data)
-    with pytest.raises(AfterDeleteError, match="000000-000016.*afterdelete repair"):
+    with pytest.raises(AfterDeleteError, match=r"000000-000016.*afterdelete repair"):
         read_artifact(data, KEY)
     if harm is not _flip_quietly:
         assert damage(data, KEY)

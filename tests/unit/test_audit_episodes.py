@@ -122,7 +122,7 @@ def test_worlds_with_other_profiles_are_refused() -> None:
 class _Guarded:
     """An observation whose attributes beyond the protocol raise when touched."""
 
-    ALLOWED = {"attribute", "domain", "operators", "history", "remaining"}
+    ALLOWED = frozenset({"attribute", "domain", "operators", "history", "remaining"})
 
     def __init__(self, seen: Observation) -> None:
         object.__setattr__(self, "_seen", seen)

@@ -95,7 +95,7 @@ def test_mistakes_in_a_block(config_dir: Path, key: str, value: list[str], messa
 
 
 def test_an_unknown_study_names_the_known_ones(config_dir: Path) -> None:
-    with pytest.raises(AfterDeleteError, match="known there: .*quick"):
+    with pytest.raises(AfterDeleteError, match=r"known there: .*quick"):
         plan_study(Config(config_dir), "quik")
 
 

@@ -24,17 +24,17 @@ class Strict(BaseModel):
 class Bootstrap(Strict):
     """Paired-profile bootstrap."""
 
-    resamples: int = Field(10_000, ge=100, le=1_000_000, description="Resamples of an interval.")
-    seed: int = Field(20260816, ge=0, description="Seed of the index matrix.")
+    resamples: int = Field(default=10_000, ge=100, le=1_000_000, description="Resamples of an interval.")
+    seed: int = Field(default=20260816, ge=0, description="Seed of the index matrix.")
 
 
 class Seeds(Strict):
     """Generator seed of each split."""
 
-    train: int = Field(20260828, ge=0)
-    dev: int = Field(20260829, ge=0)
-    iid: int = Field(20260830, ge=0)
-    ood: int = Field(20260831, ge=0)
+    train: int = Field(default=20260828, ge=0)
+    dev: int = Field(default=20260829, ge=0)
+    iid: int = Field(default=20260830, ge=0)
+    ood: int = Field(default=20260831, ge=0)
 
 
 class Main(Strict):
@@ -47,15 +47,15 @@ class Main(Strict):
     models: str = Field("models", description="Directory of fetched weights.")
     protected: str = Field(
         ".protected",
-        description="The gate's protected state. Shared by all nodes, readable by you alone, outside results.",
+        description="The gate's protected state. Shared by all nodes, readable by you alone.",
     )
     shard_profiles: int = Field(
         16, ge=8, multiple_of=8, description="Profiles in one shard. Part of the inference contract."
     )
     protocol_parser: int = Field(1, description="Parser that decides what an auditor submits.")
     scoring_parser: int = Field(1, description="Parser that scores stored raw replies.")
-    seeds: Seeds = Field(default_factory=Seeds, description="Generator seeds.")
-    bootstrap: Bootstrap = Field(default_factory=Bootstrap, description="Intervals.")
+    seeds: Seeds = Field(default=Seeds(), description="Generator seeds.")
+    bootstrap: Bootstrap = Field(default=Bootstrap(), description="Intervals.")
 
 
 class Panel(Strict):
@@ -119,7 +119,7 @@ class Block(Strict):
         default_factory=list, description="Omit for an audit alone; list gates to run the whole lifecycle."
     )
     activation_contract: list[Name] = Field(default_factory=list)
-    write_branch: list[Branch] = Field(default_factory=lambda: ["write_allowed"])
+    write_branch: list[Branch] = ["write_allowed"]
 
     @model_validator(mode="after")
     def _lifecycle(self) -> Block:
@@ -165,7 +165,8 @@ class StudyConfig(Strict):
 
     @model_validator(mode="after")
     def _panels_known(self) -> StudyConfig:
-        used = {panel for part in (*self.cells, *self.controls) for panel in part.panels}
+        parts: list[Block | Control] = [*self.cells, *self.controls]
+        used = {panel for part in parts for panel in part.panels}
         missing = sorted((used | {self.headline.panel}) - set(self.panels))
         if missing:
             raise ValueError(f"no panel is given for: {', '.join(missing)}")
