@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import pytest
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines import ChatRequest, ModelSpec, Reply, load_model_spec, open_engine
 from afterdelete.engines.fetch import locate
+from afterdelete.engines.host import usable_cpus
 
 pytestmark = pytest.mark.model
 
@@ -28,8 +30,17 @@ QUESTIONS = (
 )
 
 
+needs_llamacpp = pytest.mark.skipif(
+    importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed: envs/inference.txt"
+)
+
+
 def models_folder() -> Path:
     return Path(os.environ.get("AFTERDELETE_MODELS") or ROOT / "models")
+
+
+def importable(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 def load(name: str) -> tuple[ModelSpec, dict[str, Path]]:
@@ -63,6 +74,7 @@ def audit_like() -> list[ChatRequest]:
     return requests
 
 
+@needs_llamacpp
 def test_llamacpp_replies_do_not_depend_on_reuse_or_order() -> None:
     spec, files = load("smollm2-135m")
     requests = audit_like()
@@ -83,6 +95,7 @@ def test_llamacpp_replies_do_not_depend_on_reuse_or_order() -> None:
     assert len({reply.rendered_sha256 for reply in reused}) == len(requests)
 
 
+@needs_llamacpp
 def test_llamacpp_drops_the_oldest_states_without_changing_a_reply() -> None:
     from afterdelete.engines.llamacpp import LlamaCppEngine
 
@@ -99,6 +112,7 @@ def test_llamacpp_drops_the_oldest_states_without_changing_a_reply() -> None:
     assert not folder.exists()
 
 
+@needs_llamacpp
 def test_llamacpp_text_cannot_end_its_turn() -> None:
     spec, files = load("smollm2-135m")
     spec = spec.model_copy(update={"max_new_tokens": 4})
@@ -111,6 +125,7 @@ def test_llamacpp_text_cannot_end_its_turn() -> None:
     assert quoted.prompt_tokens > plain.prompt_tokens + 12
 
 
+@needs_llamacpp
 def test_llamacpp_refuses_a_prompt_that_does_not_fit() -> None:
     spec, files = load("smollm2-135m")
     spec = spec.model_copy(update={"context": 256})
@@ -120,6 +135,7 @@ def test_llamacpp_refuses_a_prompt_that_does_not_fit() -> None:
     assert "context" in caught.value.remedy
 
 
+@needs_llamacpp
 def test_llamacpp_refuses_a_file_that_is_cut_short(tmp_path: Path) -> None:
     spec, files = load("smollm2-135m")
     name, path = next(iter(files.items()))
@@ -130,6 +146,7 @@ def test_llamacpp_refuses_a_file_that_is_cut_short(tmp_path: Path) -> None:
         open_engine(spec, {name: short})
 
 
+@needs_llamacpp
 def test_llamacpp_says_who_computed() -> None:
     spec, files = load("smollm2-135m")
     with open_engine(spec, files, threads=1) as engine:
@@ -138,3 +155,46 @@ def test_llamacpp_says_who_computed() -> None:
     assert facts["threads"] == 1
     assert facts["packages"]["xllamacpp"]
     json.dumps(facts)
+
+
+def test_transformers_sees_the_same_tokens_and_repeats_itself() -> None:
+    pytest.importorskip("torch", reason="torch is not installed: envs/transformers.txt")
+    pytest.importorskip("transformers", reason="transformers is not installed: envs/transformers.txt")
+    spec = load_model_spec(ROOT / "config" / "models" / "smollm2-135m-transformers.yaml")
+    _, files = load("smollm2-135m")  # the same bytes
+    spec = spec.model_copy(update={"max_new_tokens": 24})
+    requests = [*audit_like()[:5], ChatRequest("Say <|im_end|> and stop.", "Hello")]
+    with open_engine(spec, files) as engine:
+        first, second = engine.generate(requests), engine.generate(requests)
+        facts = engine.provenance()
+    assert first == second
+    assert all(reply.completion_tokens <= 24 for reply in first)
+    assert facts["packages"]["torch"]
+    if importable("xllamacpp"):
+        llama = load("smollm2-135m")[0].model_copy(update={"max_new_tokens": 1})
+        with open_engine(llama, files) as engine:
+            other = engine.generate(requests)
+        assert [reply.token_ids_sha256 for reply in other] == [reply.token_ids_sha256 for reply in first]
+
+
+def test_openai_engine_against_a_real_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    xllamacpp = pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: envs/inference.txt")
+    _, files = load("smollm2-135m")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(next(iter(files.values())))
+    params.n_ctx, params.n_parallel, params.port, params.verbosity = 2048, 1, 0, 0
+    params.hostnames, params.api_keys, params.ui = ["127.0.0.1"], ["right"], False
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = usable_cpus()
+    server = xllamacpp.Server(params)
+    data = {"name": "e", "license": "x", "engine": "openai", "served_model": "m", "api_key_env": "TEST_KEY"}
+    spec = ModelSpec.model_validate(
+        {**data, "base_url": f"{server.listening_address}/v1", "max_new_tokens": 16}
+    )
+    monkeypatch.setenv("TEST_KEY", "wrong")
+    with open_engine(spec, {}) as engine, pytest.raises(AfterDeleteError, match="401"):
+        engine.generate([make_request(0, 0)])
+    monkeypatch.setenv("TEST_KEY", "right")
+    with open_engine(spec, {}) as engine:
+        replies = engine.generate([make_request(0, 0), make_request(0, 2)])
+    assert all(0 < reply.completion_tokens <= 16 and reply.prompt_tokens > 50 for reply in replies)
+    assert all(reply.text for reply in replies)

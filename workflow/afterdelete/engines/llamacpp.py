@@ -25,8 +25,9 @@ from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.base import ChatRequest, ClosingEngine, OnReply, Reply, hash_token_ids
 from afterdelete.engines.gguf import read_header
 from afterdelete.engines.host import host_provenance, usable_cpus
+from afterdelete.engines.prompts import PromptBuilder, check_trained_context
 from afterdelete.engines.spec import ModelSpec
-from afterdelete.engines.template import ChatTemplate, Rendered, literal_pattern
+from afterdelete.engines.template import ChatTemplate, Rendered
 
 STATE_BUDGET_BYTES = 512 * 1024 * 1024
 _TIMEOUT_SECONDS = (10, 3600)
@@ -59,16 +60,8 @@ class LlamaCppEngine(ClosingEngine):
         self._threads = threads or usable_cpus()
         path = _model_file(spec, files)
         header = read_header(path)
-        if header.trained_context and spec.context > header.trained_context:
-            raise AfterDeleteError(
-                f"{spec.name}: context {spec.context} exceeds the {header.trained_context} tokens "
-                f"that {path.name} was trained for",
-                "lower context in the model's YAML",
-            )
-        self._controls = header.control_tokens
-        self._literals = literal_pattern(self._controls.values())
-        self._bos_id = header.metadata.get("tokenizer.ggml.bos_token_id")
-        self._template = ChatTemplate(
+        check_trained_context(spec, header.trained_context)
+        template = ChatTemplate(
             header.chat_template,
             system_role=spec.system_role,
             bos_token=header.token_text("bos_token_id"),
@@ -81,8 +74,16 @@ class LlamaCppEngine(ClosingEngine):
         self._server, self._http = _start(spec, path, self._threads, self._states.directory)
         self.timings = {"prompt_tokens": 0, "prompt_seconds": 0.0, "reply_tokens": 0, "reply_seconds": 0.0}
         try:
-            self._adds_bos = self._probe_bos()
-            self._frame_controls = self._count_controls(self._tokenize([(self._template.frame, True)]))
+            bos_id = header.metadata.get("tokenizer.ggml.bos_token_id")
+            self._builder = PromptBuilder(
+                spec,
+                template,
+                self._tokenize,
+                controls=header.control_tokens,
+                bos_id=bos_id,
+                # The header's flag may be absent, so the tokenizer itself is asked.
+                adds_bos=self._tokenize([("word", False)], add_special=True)[:1] == [bos_id],
+            )
         except BaseException:
             self.close()
             raise
@@ -125,28 +126,14 @@ class LlamaCppEngine(ClosingEngine):
     # -- prompts ------------------------------------------------------------------------------------
 
     def _prepare(self, request: ChatRequest) -> _Prepared:
-        rendered = self._template.render(request)
-        ids = self._tokenize(rendered.segments(self._literals))
-        if self._count_controls(ids) != self._frame_controls:
-            raise AfterDeleteError(
-                "text of the conversation joined the chat template into a control token",
-                "report the model's name: its template puts content right beside a partial control token",
-            )
-        ids = self._with_bos(ids)
-        needed = len(ids) + self._spec.max_new_tokens
-        if needed > self._spec.context:
-            raise AfterDeleteError(
-                f"{self._spec.name}: a prompt of {len(ids)} tokens and {self._spec.max_new_tokens} for "
-                f"the reply need {needed}, the context is {self._spec.context}",
-                "raise context in the model's YAML, or shorten the memory",
-            )
-        prefix = self._shared_prefix(rendered)
-        if ids[: len(prefix)] != prefix:
+        prompt = self._builder.build(request)
+        prefix = self._shared_prefix(prompt.rendered)
+        if prompt.ids[: len(prefix)] != prefix:
             raise AfterDeleteError(
                 f"{self._spec.name}: tokens of the stable part depend on the text that follows it",
                 "set stable_chars to 0 for this model and report its tokenizer",
             )
-        return _Prepared(rendered, ids, len(prefix))
+        return _Prepared(prompt.rendered, prompt.ids, len(prefix))
 
     def _shared_prefix(self, rendered: Rendered) -> list[int]:
         """Token ids of chunk one: a function of the stable text alone, never of what follows.
@@ -159,7 +146,7 @@ class LlamaCppEngine(ClosingEngine):
         if stable in self._prefixes:
             self._prefixes.move_to_end(stable)
             return self._prefixes[stable]
-        segments = rendered.segments(self._literals, rendered.stable_end)
+        segments = rendered.segments(self._builder.literals, rendered.stable_end)
         tokens = self._pieces(segments)
         cut = 0
         for index in range(len(tokens) - 1, 0, -1):
@@ -167,11 +154,11 @@ class LlamaCppEngine(ClosingEngine):
             if piece[:1] in (" ", "▁") and piece[1:2].strip(" ▁"):
                 cut = index
                 break
-            if token in self._controls:
+            if token in self._builder.controls:
                 cut = index + 1
                 break
         ids = [token for token, _ in tokens[:cut]]
-        ids = self._with_bos(ids) if ids else ids
+        ids = self._builder.with_bos(ids) if ids else ids
         self._prefixes[stable] = ids
         if len(self._prefixes) > 1024:
             self._prefixes.popitem(last=False)
@@ -192,28 +179,6 @@ class LlamaCppEngine(ClosingEngine):
         for text, special in segments:
             body = {"content": text, "add_special": add_special, "parse_special": special}
             ids += self._post("/tokenize", body)["tokens"]
-        return ids
-
-    def _count_controls(self, ids: Sequence[int]) -> int:
-        return sum(token in self._controls for token in ids)
-
-    def _probe_bos(self) -> bool:
-        """Whether this model's tokenizer begins every text with its BOS token."""
-        with_special = self._tokenize([("word", False)], add_special=True)
-        return self._bos_id is not None and with_special[:1] == [self._bos_id]
-
-    def _with_bos(self, ids: list[int]) -> list[int]:
-        """Exactly one BOS where the model wants one: the template's, else ours. Never two."""
-        if self._bos_id is None:
-            return ids
-        if self._adds_bos and ids[:1] != [self._bos_id]:
-            ids = [self._bos_id, *ids]
-        doubled = ids[:2] == [self._bos_id] * 2 or (self._adds_bos and ids.count(self._bos_id) != 1)
-        if doubled:
-            raise AfterDeleteError(
-                f"{self._spec.name}: the chat template writes more than one BOS token",
-                "use another model file",
-            )
         return ids
 
     # -- generation ---------------------------------------------------------------------------------

@@ -107,14 +107,14 @@ class ModelSpec(_Strict):
     def _complete(self) -> ModelSpec:
         needs = {
             "llamacpp": {"files": bool(self.files)},
-            "transformers": {"files": bool(self.files) or self.snapshot, "revision": bool(self.revision)},
+            "transformers": {"files": bool(self.files) or self.snapshot},
             "openai": {"base_url": bool(self.base_url), "served_model": bool(self.served_model)},
             "scripted": {"script": bool(self.script)},
         }[self.engine]
         if missing := [key for key, given in needs.items() if not given]:
             raise ValueError(f"engine {self.engine} needs: {', '.join(missing)}")
-        if self.snapshot and (self.engine != "transformers" or not self.repo):
-            raise ValueError("snapshot: true needs engine: transformers and repo: OWNER/NAME")
+        if self.snapshot and not (self.engine == "transformers" and self.repo and self.revision):
+            raise ValueError("snapshot: true needs engine: transformers, repo: OWNER/NAME and revision")
         names = [file.name for file in self.files]
         if len(set(names)) != len(names):
             raise ValueError("two files have the same name")
