@@ -213,6 +213,11 @@ def _strange(units: list[dict[str, Any]]) -> None:
     units[0]["world"] = "other"
 
 
+def _path(units: list[dict[str, Any]]) -> None:
+    for unit in units:
+        unit["cell"] = "../../elsewhere"
+
+
 @pytest.mark.parametrize(
     ("break_it", "words"),
     [
@@ -221,6 +226,7 @@ def _strange(units: list[dict[str, Any]]) -> None:
         (_mixed, "mixes conditions"),
         (_half, "for some units only"),
         (_strange, "unknown world"),
+        (_path, "not 16 hex digits"),
     ],
 )
 def test_bad_units_are_refused(break_it: Callable[[list[dict[str, Any]]], None], words: str) -> None:

@@ -62,10 +62,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: ``name`` is its file name, ``label`` its description for screen readers."""
+    """A figure: ``name`` is its file name, ``label`` its description, ``legend`` its (kind, words)."""
 
     name: str
     label: str
+    legend: Sequence[tuple[str, str]]
     panels: Sequence[Panel]
 
     def inline(self) -> list[str]:
@@ -76,13 +77,27 @@ class Chart:
     def standalone(self, style: str) -> str:
         """All panels in one file, links relative to a folder beside the pages."""
         drawn = [_panel(panel, "../") for panel in self.panels]
-        height = max((high for _, high in drawn), default=0.0) + 2 * _GAP
+        # Two entries of the legend side by side fit the narrowest figure.
+        top = _GAP + 18 * ((len(self.legend) + 1) // 2) + 10
+        height = max((high for _, high in drawn), default=0.0) + top + _GAP
         width = max(1, len(drawn)) * (WIDTH + _GAP) + _GAP
-        body = svg.rect(0, 0, width, height, "paper") + "".join(
-            svg.nested(_GAP + at * (WIDTH + _GAP), _GAP, WIDTH, high, inner)
+        body = svg.rect(0, 0, width, height, "paper")
+        body += "".join(_legend_entry(at, *entry) for at, entry in enumerate(self.legend))
+        body += "".join(
+            svg.nested(_GAP + at * (WIDTH + _GAP), top, WIDTH, high, inner)
             for at, (inner, high) in enumerate(drawn)
         )
         return svg.frame(width, height, body, self.label, style) + "\n"
+
+
+def _legend_entry(at: int, kind: str, words: str) -> str:
+    x, y = _GAP + (at % 2) * WIDTH / 2, _GAP + 18 * (at // 2)
+    height = {"forget": 10.0, "clean": 4.0}.get(kind, 14.0)
+    key = svg.rect(x, y + 2 - height / 2, 22, height, f"bar {kind}", 1.5)
+    if kind == "whisker":
+        ends = ((x, y + 2, x + 22, y + 2), (x, y - 2, x, y + 6), (x + 22, y - 2, x + 22, y + 6))
+        key = "".join(svg.line(*each, kind) for each in ends)
+    return key + svg.text(x + 29, y + 6, words, "row-note")
 
 
 def _x(rate: float) -> float:

@@ -59,7 +59,7 @@ def build_report(
     files |= {f"figures/{name}.svg": chart.standalone(style) for name, chart in drawn.items()}
     env = pages.environment(templates)
     figures = {
-        name: {"panels": chart.inline(), "label": chart.label, "caption": pages.caption(name, templates)}
+        name: {"panels": chart.inline(), "legend": chart.legend, "caption": pages.caption(name, templates)}
         for name, chart in drawn.items()
     }
     files["index.html"] = _index(env, facts, figures, provenance or {}, requests or {}, seed, resamples)
@@ -95,7 +95,6 @@ def _index(
         proved=sentences.proved(facts),
         certificates=certificate_rows(facts),
         controls=sentences.controls(facts),
-        stages=sentences.stages(facts),
         interface=interface_rows(facts),
         queries=query_rows(facts),
         limits=sentences.limits(facts),

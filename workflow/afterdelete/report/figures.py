@@ -29,6 +29,15 @@ PLACE_WORDS = {
 }
 
 
+PAIRED = (
+    ("forget", "forget"),
+    ("clean", "clean"),
+    ("retained", "retained, no deletion"),
+    ("whisker", "95 % interval of the gap"),
+)
+OFFICIAL = (("forget", "official outcome"), ("raw", "target anywhere in a raw reply"))
+
+
 def href(cell: str, world: str, part: str = "") -> str:
     """Where the replies of one world of a cell stand, relative to the index page."""
     return f"replies/{cell}.html#{world}{f'.{part}' if part else ''}"
@@ -60,7 +69,7 @@ def _recovery(facts: Facts) -> Chart:
             for e in one_per_audit(chosen)
         ]
 
-    return Chart("recovery", "Recovery by memory and deletion", _per_panel(facts, rows))
+    return Chart("recovery", "Recovery by memory and deletion", PAIRED, _per_panel(facts, rows))
 
 
 def _auditors(facts: Facts) -> Chart:
@@ -78,7 +87,7 @@ def _auditors(facts: Facts) -> Chart:
         )
         return [_audit_row(e, _auditor_label(e, head.memory, head.deletion)) for e in chosen]
 
-    return Chart("auditors", "Recovery by auditor and response contract", _per_panel(facts, rows))
+    return Chart("auditors", "Recovery by auditor and response contract", PAIRED, _per_panel(facts, rows))
 
 
 def _auditor_label(each: Evaluated, memory: str, deletion: str) -> str:
@@ -163,7 +172,7 @@ def _breakdown(facts: Facts) -> Chart:
                 made.append(row if at else _headed(row, heading))
         return made
 
-    return Chart("breakdown", "Recovery by structure and domain", _per_panel(facts, rows))
+    return Chart("breakdown", "Recovery by structure and domain", PAIRED, _per_panel(facts, rows))
 
 
 def _place_of(value: str) -> int:
@@ -178,7 +187,7 @@ def _lifecycle(facts: Facts) -> Chart:
     """R, C, A, E of every deletion and gate, within one auditor and one pair of contracts."""
     lived = [each for each in facts.evaluated if each.cell.lifecycle]
     if not lived:
-        return Chart("lifecycle", "", ())
+        return Chart("lifecycle", "", PAIRED, ())
     head = min(
         lived, key=lambda e: (e is not facts.headline, headline_rank(e.cell.conditions))
     ).cell.conditions
@@ -197,7 +206,9 @@ def _lifecycle(facts: Facts) -> Chart:
                 made.append(row if at else _headed(row, heading))
         return made
 
-    return Chart("lifecycle", "Reconstruction, commitment, activation, completion", _per_panel(facts, rows))
+    return Chart(
+        "lifecycle", "Reconstruction, commitment, activation, completion", PAIRED, _per_panel(facts, rows)
+    )
 
 
 def _contracts(facts: Facts) -> Chart:
@@ -217,7 +228,7 @@ def _contracts(facts: Facts) -> Chart:
                 activations.append(_raw_row(each, "activation"))
         return _head_first(made, "audit replies") + _head_first(activations, "activation replies")
 
-    return Chart("contracts", "Official outcome and raw occurrence", _per_panel(facts, rows))
+    return Chart("contracts", "Official outcome and raw occurrence", OFFICIAL, _per_panel(facts, rows))
 
 
 def _head_first(rows: Sequence[Row], heading: str) -> list[Row]:
@@ -229,17 +240,16 @@ def _raw_row(each: Evaluated, stage: str) -> Row:
     endpoint = "R" if stage == "audit" else "A"
     label = f"{where.audit_contract}, {where.auditor}"
     if stage == "activation":
-        label = f"{where.activation_contract} (audit: {label}, gate {where.gate or 'not used'})"
-    official, raw = cell.count("forget", endpoint), cell.count("forget", f"{stage}_raw_target")
+        label = f"{where.activation_contract} (audit: {label})"
     units = cell.worlds["forget"]
+    official, raw = (Rate(cell.count("forget", c), cell.n) for c in (endpoint, f"{stage}_raw_target"))
     places = {place: sum(unit[f"{stage}_where"] == place for unit in units) for place in PLACES}
     sat = ", ".join(f"{PLACE_WORDS[place]} {count}" for place, count in places.items() if count)
+    link = href(cell.id, "forget")
     return Row(
         label=label,
-        value=f"official {official} · raw {raw} of {cell.n}",
-        note=f"target in: {sat}" if sat else "target in no raw reply",
-        main=Bar(
-            "forget", official, cell.n, href(cell.id, "forget"), f"{label}, official {endpoint}: {official}"
-        ),
-        behind=Bar("raw", raw, cell.n, href(cell.id, "forget"), f"{label}, target in a raw reply: {raw}"),
+        value=_of(official),
+        note=f"raw {_of(raw)}" + (f": {sat}" if sat else ""),
+        main=Bar("forget", official.count, cell.n, link, f"{label}, official {endpoint}: {_of(official)}"),
+        behind=Bar("raw", raw.count, cell.n, link, f"{label}, target in a raw reply: {_of(raw)}"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from afterdelete.report.facts import Certificate, Facts, same
+from afterdelete.report.facts import Certificate, Facts
 from afterdelete.report.figures import STATUS_WORDS, share_of_retained
 from afterdelete.stats.bootstrap import clopper_pearson
 from afterdelete.stats.cells import Conditions
@@ -72,6 +72,8 @@ def gap_sentence(result: Result) -> str:
         low, high = result.interval
         return f"The gap is {result.delta:.3f}, 95 % paired interval {low:.3f} to {high:.3f}."
     equal = f"all {result.n} paired differences are equal, so no interval is given."
+    if result.n == 1:
+        equal = "it rests on one profile, so no interval is given."
     return f"The gap is {result.delta:.3f}; {equal}"
 
 
@@ -215,18 +217,6 @@ def _silent_structures(facts: Facts) -> list[str]:
     if not any(result.forget.count for _, result in own):
         return []
     return [f"{value} (0 of {result.n})" for value, result in own if not result.forget.count]
-
-
-def stages(facts: Facts) -> list[str]:
-    """What the gate and closure did to the later stages, one sentence a lifecycle cell of the headline."""
-    head = facts.headline.cell.conditions
-    lines = []
-    for each in facts.evaluated:
-        own = each.cell.conditions
-        if each.cell.lifecycle and same(own, head, "model", "split", "auditor", "audit_contract", "memory"):
-            counts = ", ".join(f"{name} {r.forget.count}" for name, r in each.results.items())
-            lines.append(f"{cell_name(own)}: forget {counts} of {each.cell.n}.")
-    return lines
 
 
 def cell_name(where: Conditions) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from afterdelete.core.errors import AfterDeleteError
 from afterdelete.scoring.schema import CONDITIONS, UNITS, conform
 
 Unit = dict[str, Any]
+_ID = re.compile("[0-9a-f]{16}")
 
 
 class Conditions(NamedTuple):
@@ -90,6 +92,9 @@ def values(cells: Iterable[Cell], column: str) -> list[str]:
 
 
 def _cell(name: str, rows: list[Unit]) -> Cell:
+    if not _ID.fullmatch(name):
+        # The id becomes a file name, so nothing else may pass for one.
+        raise _bad(repr(name), "has an id that is not 16 hex digits")
     conditions = {Conditions(*(row[column] for column in CONDITIONS)) for row in rows}
     if len(conditions) != 1:
         raise _bad(name, "mixes conditions")
