@@ -58,3 +58,17 @@ def test_no_reply_breaks_it(reply: str) -> None:
 def test_an_unknown_version_is_named() -> None:
     with pytest.raises(AfterDeleteError, match="unknown parser version 9"):
         parser(9)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('{"value": "A"}', Parsed("prediction", "A")),
+        ('```json\n{"value": "A"}\n```', Parsed("prediction", "A")),
+        ('```\n{"value": "A"}```\n', Parsed("prediction", "A")),
+        ('Here:\n```json\n{"value": "A"}\n```', Parsed("malformed")),
+        ("```json\n{}\n```", Parsed("abstention")),
+    ],
+)
+def test_version_two_reads_one_wrapping_fence(reply: str, expected: Parsed) -> None:
+    assert parser(2)(reply) == expected

@@ -14,6 +14,7 @@ from afterdelete.memory.delete import NO_DELETION
 from afterdelete.plan import versions
 from afterdelete.plan.node import Node, make_node, shard_name
 from afterdelete.profiles import inventory_digest
+from afterdelete.prompts.parse import parser
 
 if TYPE_CHECKING:
     from afterdelete.plan.study import Cell
@@ -29,6 +30,8 @@ class Builder:
         self.study = study
         self._nodes: dict[str, Node] = {}
         self._specs: dict[str, ModelSpec] = {}
+        for version in (config.main.protocol_parser, config.main.scoring_parser):
+            parser(version)
 
     def cell_nodes(self, cell: Cell) -> dict[str, Node]:
         """The nodes of a cell by role: audit, scored, and where they apply certified, commit, activate."""

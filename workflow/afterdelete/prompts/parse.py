@@ -7,6 +7,7 @@ by version so that one can be raised without the other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -39,7 +40,17 @@ def _strict_top_level_value(reply: str) -> Parsed:
     return Parsed("abstention")
 
 
-PARSERS: dict[int, Callable[[str], Parsed]] = {1: _strict_top_level_value}
+def _one_fenced_block(reply: str) -> Parsed:
+    """Version 2: as version 1, after taking the reply out of one Markdown fence that wraps all of it.
+
+    Not the paper's parser; for asking what a more forgiving reader would have scored.
+    """
+    fenced = _FENCE.fullmatch(reply)
+    return _strict_top_level_value(fenced.group(1) if fenced else reply)
+
+
+_FENCE = re.compile(r"\s*```(?:json)?[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
+PARSERS: dict[int, Callable[[str], Parsed]] = {1: _strict_top_level_value, 2: _one_fenced_block}
 
 
 def parser(version: int) -> Callable[[str], Parsed]:
