@@ -104,3 +104,10 @@ def test_a_headline_that_is_no_cell_is_refused(config_dir: Path) -> None:
     _edit(path, headline={**load_yaml(path)["headline"], "memory": "flat", "auditor": "expert"})
     with pytest.raises(AfterDeleteError, match="its headline is none of its cells"):
         plan_study(Config(config_dir), "quick")
+
+
+def test_the_reference_is_what_the_models_say() -> None:
+    from afterdelete.config.reference import reference
+
+    stale = "python -m afterdelete.config.reference > config/README.md"
+    assert (SHIPPED / "README.md").read_text(encoding="utf-8") == reference(), stale
