@@ -82,7 +82,7 @@ def generate(
 ) -> pa.Table:
     """Profiles start..stop-1 of ``split``: a table of PROFILE_SCHEMA with stop - start rows, by index.
 
-    Profile i depends on (seed, split, i, structure) and the inventory only. ``seed``: 0 <= seed < 2**64,
+    Row i is a function of (seed, split, i, structure) and the inventory. ``seed``: 0 <= seed < 2**64,
     the split's own of SPLIT_SEEDS if None. ``structure`` gives all profiles that structure and leaves
     their targets, domains and attributes as they are. ``data_dir``: other inventories.
 
