@@ -29,14 +29,14 @@ class Tree:
     root: Path
 
     @classmethod
-    def make(cls, root: Path, study: str = "quick", model: dict[str, Any] | None = None) -> Tree:
-        """Copy the project's configuration and let every study ask one model, a scripted one by default."""
+    def make(cls, root: Path, study: str = "quick", model: dict[str, Any] | None = SCRIPTED) -> Tree:
+        """Copy the project's configuration; every study asks ``model`` (None: the models it names)."""
         tree = cls(root)
         shutil.copytree(ROOT / "config", root / "config")
-        model = model or SCRIPTED
-        tree.write(f"models/{model['name']}.yaml", model)
-        for path in (root / "config" / "studies").glob("*.yaml"):
-            tree.edit(f"studies/{path.name}", models=[model["name"]])
+        if model:
+            tree.write(f"models/{model['name']}.yaml", model)
+            for path in (root / "config" / "studies").glob("*.yaml"):
+                tree.edit(f"studies/{path.name}", models=[model["name"]])
         tree.edit("config.yaml", study=study)
         return tree
 

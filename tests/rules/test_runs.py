@@ -58,15 +58,12 @@ def test_two_gate_keys_give_equal_digests(finished: Tree, tmp_path: Path) -> Non
     keys = [(tree.root / ".protected/gate.key").read_bytes() for tree in (finished, other)]
     assert keys[0] != keys[1]
     assert finished.digests() == other.digests()
-    reports = [
-        {p.relative_to(t.root / "results/report/quick"): p.read_bytes() for p in _report_files(t)}
-        for t in (finished, other)
-    ]
-    assert reports[0] == reports[1]
+    assert _report(finished) == _report(other)
 
 
-def _report_files(tree: Tree) -> list[Path]:
-    return [path for path in (tree.root / "results/report/quick").resolve().rglob("*") if path.is_file()]
+def _report(tree: Tree) -> dict[str, bytes]:
+    root = (tree.root / "results/report/quick").resolve()
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def test_protected_state_appears_nowhere_else(finished: Tree) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -21,6 +22,10 @@ def main(arguments: list[str] | None = None) -> int:
     except AfterDeleteError as error:
         print(f"afterdelete: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Nothing more may be flushed to it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print(
             "afterdelete: interrupted; finished artifacts stay, the same command continues", file=sys.stderr
