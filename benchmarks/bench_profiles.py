@@ -47,8 +47,8 @@ def main() -> None:
         results.append(result)
         per_profile = 1e6 * result["seconds"] / size
         print(f"{size:>10,} {result['seconds']:>9.2f} {per_profile:>11.1f} {result['mib']:>9.0f}")
-    first, last = results[0], results[-1]
-    print(f"{'ratio':>10} {last['seconds'] / first['seconds']:>9.2f} {'':>11} {last['mib'] / first['mib']:>9.2f}")
+    time_ratio, memory_ratio = (results[-1][name] / results[0][name] for name in ("seconds", "mib"))
+    print(f"{'ratio':>10} {time_ratio:>9.2f} {'':>11} {memory_ratio:>9.2f}")
 
 
 if __name__ == "__main__":
