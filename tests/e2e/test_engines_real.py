@@ -113,6 +113,22 @@ def test_llamacpp_drops_the_oldest_states_without_changing_a_reply() -> None:
 
 
 @needs_llamacpp
+def test_llamacpp_computes_again_what_a_cleaner_took() -> None:
+    from afterdelete.engines.llamacpp import LlamaCppEngine
+
+    spec, files = load("smollm2-135m")
+    spec = spec.model_copy(update={"max_new_tokens": 8})
+    with LlamaCppEngine(spec, files) as engine:
+        before = engine.generate([make_request(0, 0)])
+        for path in engine.states_folder.iterdir():
+            path.write_bytes(path.read_bytes()[:1000])
+        damaged = engine.generate([make_request(0, 0)])
+        for path in engine.states_folder.iterdir():
+            path.unlink()
+        assert engine.generate([make_request(0, 0)]) == damaged == before
+
+
+@needs_llamacpp
 def test_llamacpp_text_cannot_end_its_turn() -> None:
     spec, files = load("smollm2-135m")
     spec = spec.model_copy(update={"max_new_tokens": 4})
