@@ -79,6 +79,7 @@ def test_stray_files_beside_a_model_are_refused(tmp_path: Path) -> None:
     spec = ModelSpec(name="m", license="x", engine="scripted", script="prose")
     weights = tmp_path / "model.safetensors"
     weights.touch()
+    (tmp_path / "fetched.json").touch()
     _refuse_strays(spec, tmp_path, {"model.safetensors": weights})
     (tmp_path / "adapter_config.json").touch()
     with pytest.raises(AfterDeleteError, match="adapter_config"):

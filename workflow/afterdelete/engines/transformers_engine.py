@@ -176,7 +176,7 @@ def _load(spec: ModelSpec, files: dict[str, Path], device: str) -> tuple[Any, An
 
 def _refuse_strays(spec: ModelSpec, folder: Path, files: dict[str, Path]) -> None:
     """transformers loads a folder: an unlisted adapter or weights file there would change the model."""
-    listed = {path.name for path in files.values()} | {"snapshot.json"}
+    listed = {path.name for path in files.values()} | {"snapshot.json", "fetched.json"}
     strays = sorted(
         path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name not in listed
     )
