@@ -35,8 +35,14 @@ class SlotStates:
         self._sizes: OrderedDict[str, int] = OrderedDict()
 
     def find(self, key: str) -> str | None:
-        """File name of a saved state, or None; counts as a use."""
+        """File name of a saved state that is still whole, or None; counts as a use.
+
+        llama.cpp aborts the process on a state that is cut short, so the size is compared first.
+        """
         if key not in self._sizes:
+            return None
+        if self._size(key) != self._sizes[key]:
+            self.forget(key)  # taken or cut, for example by a cleaner of temporary files
             return None
         self._sizes.move_to_end(key)
         return self.name(key)
@@ -49,11 +55,17 @@ class SlotStates:
         self._sizes.pop(key, None)
         (self.directory / self.name(key)).unlink(missing_ok=True)
 
-    def keep(self, key: str, size: int) -> None:
+    def keep(self, key: str) -> None:
         """Record a state just written, then drop the oldest ones beyond the budget."""
-        self._sizes[key] = size
+        self._sizes[key] = self._size(key)
         while sum(self._sizes.values()) > self._budget:
             self.forget(next(iter(self._sizes)))
+
+    def _size(self, key: str) -> int:
+        try:
+            return (self.directory / self.name(key)).stat().st_size
+        except OSError:
+            return -1
 
     def close(self) -> None:
         self._sizes.clear()

@@ -219,7 +219,6 @@ class LlamaCppEngine(ClosingEngine):
         status, answer = self._send("/slots/0?action=restore", {"filename": name})
         if status == 200 and answer.get("n_restored") == len(ids):
             return True
-        # A state that was lost, for example to a cleaner of temporary files, is computed again.
         self._states.forget(key)
         self._post("/slots/0?action=erase", {})
         return False
@@ -228,7 +227,7 @@ class LlamaCppEngine(ClosingEngine):
         name = self._states.name(key)
         status, answer = self._send("/slots/0?action=save", {"filename": name})
         if status == 200 and answer.get("n_saved") == len(ids):
-            self._states.keep(key, answer["n_written"])
+            self._states.keep(key)
         else:
             self._states.forget(key)  # a full disk costs time, never a reply
 
