@@ -55,7 +55,7 @@ def endpoint() -> Iterator[Endpoint]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     state.url = f"http://127.0.0.1:{server.server_port}/v1"
     yield state
     server.shutdown()
