@@ -23,8 +23,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from afterdelete.config.model_spec import ModelSpec, load_model_spec
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines import ChatRequest, ModelSpec, Reply, load_model_spec, open_engine
+from afterdelete.engines import ChatRequest, Reply, open_engine
 from afterdelete.engines.fetch import locate
 
 ROOT = Path(__file__).parents[1]

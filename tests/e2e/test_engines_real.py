@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from afterdelete.config.model_spec import ModelSpec, load_model_spec
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines import ChatRequest, ModelSpec, Reply, load_model_spec, open_engine
+from afterdelete.core.provenance import usable_cpus
+from afterdelete.engines import ChatRequest, Reply, open_engine
 from afterdelete.engines.fetch import locate
-from afterdelete.engines.host import usable_cpus
 
 pytestmark = pytest.mark.model
 
@@ -177,7 +179,8 @@ TRANSFORMERS_HALF = """
 import json, sys
 from dataclasses import asdict
 from pathlib import Path
-from afterdelete.engines import ChatRequest, load_model_spec, open_engine
+from afterdelete.config.model_spec import load_model_spec
+from afterdelete.engines import ChatRequest, open_engine
 given = json.load(sys.stdin)
 spec = load_model_spec(Path(given["spec"])).model_copy(update={"max_new_tokens": 24})
 files = {name: Path(path) for name, path in given["files"].items()}

@@ -48,4 +48,6 @@ def test_output_changes_only_with_its_version(finished: Tree, stage: str) -> Non
     if STAGES[stage] == known["version"]:
         assert digest == known["digest"], f"output of {stage} changed: raise its version in plan/versions.py"
     else:
-        pytest.fail(f"version of {stage} is {STAGES[stage]}, the golden digest is of {known['version']}: accept it")
+        pytest.fail(
+            f"version of {stage} is {STAGES[stage]}, the golden digest is of {known['version']}: accept it"
+        )

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.fetch import fetch, locate
-from afterdelete.engines.spec import ModelSpec
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 DATA = bytes(range(256)) * 40

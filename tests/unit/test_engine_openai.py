@@ -9,10 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.base import ChatRequest
 from afterdelete.engines.openai import TRIES, OpenAIEngine
-from afterdelete.engines.spec import ModelSpec
 
 KEY = "sk-very-secret-0123"
 REQUEST = ChatRequest("PRIVATE-PROMPT", "USER-TEXT")

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.base import ChatRequest
 from afterdelete.engines.prompts import PromptBuilder, check_trained_context
-from afterdelete.engines.spec import ModelSpec
 from afterdelete.engines.template import ChatTemplate
 from afterdelete.engines.transformers_engine import _refuse_strays
-from hypothesis import given
-from hypothesis import strategies as st
 
 CONTROLS = {1: "<s>", 2: "<|turn|>", 3: "<|end|>"}
 BODY = "{% for m in messages %}{{ '<|turn|>' + m['role'] + ':' + m['content'] + '<|end|>' }}{% endfor %}"

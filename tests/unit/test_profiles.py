@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from afterdelete.core.canonical import canonical_json, sha256_text
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.profiles import (
@@ -27,8 +30,6 @@ from afterdelete.profiles.build import target_space
 from afterdelete.profiles.hashing import permute, stream_key
 from afterdelete.profiles.inventory import load_inventories
 from afterdelete.profiles.twins import LENGTH_PERCENT
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 GOLDEN = Path(__file__).parent / "golden" / "profiles.json"
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import yaml
+
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.core.yamlfile import load_yaml
 from afterdelete.profiles import STRUCTURES, capacity, generate, inventory_digest

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from afterdelete.profiles.hashing import draw, mix, permute, stream_key
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from afterdelete.profiles.hashing import draw, mix, permute, stream_key
 
 keys = st.integers(0, 2**64 - 1).map(np.uint64)
 

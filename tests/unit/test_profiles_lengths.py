@@ -6,6 +6,7 @@ import re
 from itertools import combinations, product
 
 import pytest
+
 from afterdelete.profiles import DOMAINS
 from afterdelete.profiles.inventory import load_inventories
 from afterdelete.profiles.inventory_schema import Inventory

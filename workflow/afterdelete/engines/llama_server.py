@@ -11,8 +11,8 @@ from typing import Any
 
 import requests
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines.spec import ModelSpec
 
 
 class ServerSession(requests.Session):

@@ -17,14 +17,14 @@ from typing import Any
 
 import requests
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.canonical import sha256_text
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.core.provenance import host_provenance, usable_cpus
 from afterdelete.engines.base import ChatRequest, ClosingEngine, OnReply, Reply, hash_token_ids
 from afterdelete.engines.gguf import read_header
-from afterdelete.engines.host import host_provenance, usable_cpus
 from afterdelete.engines.llama_server import ServerSession, SlotStates, start_server
 from afterdelete.engines.prompts import PromptBuilder, check_trained_context
-from afterdelete.engines.spec import ModelSpec
 from afterdelete.engines.template import ChatTemplate, Rendered
 
 STATE_BUDGET_BYTES = 512 * 1024 * 1024

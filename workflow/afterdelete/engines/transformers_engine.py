@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.canonical import sha256_text
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.core.provenance import host_provenance, usable_cpus
 from afterdelete.engines.base import ChatRequest, ClosingEngine, FinishReason, OnReply, Reply, hash_token_ids
 from afterdelete.engines.gguf import read_header
-from afterdelete.engines.host import host_provenance, usable_cpus
 from afterdelete.engines.prompts import Prompt, PromptBuilder, check_trained_context
-from afterdelete.engines.spec import ModelSpec
 from afterdelete.engines.template import ChatTemplate
 
 _DTYPES = ("float32", "bfloat16", "float16")
