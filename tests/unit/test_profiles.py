@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from afterdelete.core.canonical import canonical_json, sha256_text
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.plan.versions import STAGES
 from afterdelete.profiles import (
     DOMAINS,
     PROFILE_SCHEMA,
     SPLIT_SEEDS,
     SPLITS,
-    STAGE_VERSION,
     STRUCTURES,
     capacity,
     generate,
@@ -211,7 +211,7 @@ def test_golden_digest() -> None:
         split: sha256_text("\n".join(canonical_json(row) for row in generate(split, 0, 32).to_pylist()))
         for split in ("iid", "ood")
     }
-    assert {"stage_version": STAGE_VERSION, **digests} == golden, (
-        "the first 32 profiles changed. If that is meant: raise STAGE_VERSION in "
-        f"workflow/afterdelete/profiles/schema.py and write {json.dumps(digests)} to {GOLDEN.name}"
+    assert {"stage_version": STAGES["profiles"], **digests} == golden, (
+        "the first 32 profiles changed. If that is meant: raise the stage's version in "
+        f"workflow/afterdelete/plan/versions.py and write {json.dumps(digests)} to {GOLDEN.name}"
     )
