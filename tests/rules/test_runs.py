@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.rules.harness import SCRIPTED, Tree
+from afterdelete.config.model_spec import load_model_spec
+from afterdelete.core.errors import AfterDeleteError
+from afterdelete.stages.fetch import model_files
+from tests.rules.harness import ROOT, SCRIPTED, Tree
 
 
 def _rows(path: Path) -> list[dict]:  # type: ignore[type-arg]
@@ -194,3 +200,46 @@ def test_a_stage_command_can_be_run_by_hand(tree: Tree) -> None:
     command = line.strip().removeprefix("Shell command: ")
     subprocess.run(command, shell=True, check=True, cwd=tree.root)
     assert tree.planned() == []
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tree: Tree) -> None:
+    """A file-size limit stands for a full disk: the write fails in the middle."""
+    lost = tree.artifacts("worlds")[0]
+    lost.unlink()
+    lost.with_suffix(".json").unlink()
+    script = ROOT / "workflow" / "scripts" / "worlds_build.py"
+    target = str(lost.relative_to(tree.root / "results"))
+    done = subprocess.run(
+        [sys.executable, str(script), "--study", "quick", target],
+        capture_output=True,
+        text=True,
+        cwd=tree.root,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500)),
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("afterdelete: cannot write")
+    assert len(done.stderr.splitlines()) == 1
+    assert not lost.exists()
+    assert not [path for path in lost.parent.iterdir() if path.suffix == ".part"]
+    tree.run()
+    assert tree.planned() == []
+
+
+def test_a_model_that_changed_since_it_was_fetched_is_named(tmp_path: Path) -> None:
+    spec = load_model_spec(ROOT / "config/models/smollm2-135m.yaml")
+    directory = tmp_path / "smollm2-135m"
+    directory.mkdir()
+    with pytest.raises(AfterDeleteError, match="not fetched"):
+        model_files(spec, tmp_path)
+    weights = directory / "weights.gguf"
+    weights.write_bytes(b"GGUF")
+    seen = {"bytes": 4, "mtime_ns": weights.stat().st_mtime_ns, "path": "weights.gguf"}
+    (directory / "fetched.json").write_text(json.dumps({"weights.gguf": seen}))
+    assert model_files(spec, tmp_path) == {"weights.gguf": weights}
+    weights.write_bytes(b"GGU")
+    with pytest.raises(AfterDeleteError, match="changed since it was fetched"):
+        model_files(spec, tmp_path)
+    weights.unlink()
+    with pytest.raises(AfterDeleteError, match="is missing"):
+        model_files(spec, tmp_path)
