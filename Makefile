@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STUDY ?= quick
 PIP_INSTALL = $(1)/bin/pip install --quiet --disable-pip-version-check
 
-.PHONY: audit test lint plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
+.PHONY: audit test lint verify plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
 
 audit: env  ## run the audit (STUDY=quick) on a real model and leave results/report/$(STUDY)/index.html
 	$(BIN)/afterdelete run $(STUDY)
@@ -18,6 +18,9 @@ lint: env  ## linters and types, as CI runs them
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
+
+verify: env  ## recompute every checksum, key and link of STUDY, and compare with data/frozen
+	$(BIN)/afterdelete verify $(STUDY)
 
 plan: env  ## what STUDY would do, without doing it
 	$(BIN)/afterdelete plan $(STUDY)
@@ -35,7 +38,7 @@ bench-bootstrap: env  ## 400 cells x 10,000 resamples
 
 bench-inference: env env-transformers  ## our engine against transformers; replies with reuse on, off, shuffled
 	$(BIN)/python benchmarks/bench_inference.py --transformers-python .venv-transformers/bin/python
-	$(BIN)/python benchmarks/bench_inference.py --exactness
+	$(BIN)/python benchmarks/bench_inference.py --exactness 210
 
 env: $(VENV)/.installed
 
