@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STUDY ?= quick
 PIP_INSTALL = $(1)/bin/pip install --quiet --disable-pip-version-check
 
-.PHONY: audit test lint verify plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
+.PHONY: audit test lint verify determinism plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
 
 audit: env  ## run the audit (STUDY=quick) on a real model and leave results/report/$(STUDY)/index.html
 	$(BIN)/afterdelete run $(STUDY)
@@ -21,6 +21,9 @@ lint: env  ## linters and types, as CI runs them
 
 verify: env  ## recompute every checksum, key and link of STUDY, and compare with data/frozen
 	$(BIN)/afterdelete verify $(STUDY)
+
+determinism: env  ## ask a sample of STUDY's requests again: other order, no reuse, batch 1
+	$(BIN)/snakemake --profile profiles/local --config study=$(STUDY) -- determinism
 
 plan: env  ## what STUDY would do, without doing it
 	$(BIN)/afterdelete plan $(STUDY)

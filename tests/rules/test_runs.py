@@ -243,3 +243,10 @@ def test_a_model_that_changed_since_it_was_fetched_is_named(tmp_path: Path) -> N
     weights.unlink()
     with pytest.raises(AfterDeleteError, match="is missing"):
         model_files(spec, tmp_path)
+
+
+def test_the_determinism_check_runs_on_request_alone(tree: Tree) -> None:
+    assert {rule for rule, _ in tree.planned("determinism")} == {"determinism_check", "determinism"}
+    text = tree.run("determinism")
+    assert "determinism of scripted on scripted: 0 of 24 raw replies flipped, 0 official readings" in text
+    assert tree.planned() == []

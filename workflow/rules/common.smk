@@ -124,6 +124,10 @@ def every_artifact(wildcards):
     ]
 
 
+def determinism_checks(wildcards):
+    return [path for node in PLAN.checks for path in files(node, "all")]
+
+
 def report_files(wildcards):
     directory = RESULTS / PLAN.report.directory
     return [str(directory / name) for name in ("index.html", "summary.csv", "all.json")]

@@ -15,3 +15,26 @@ rule freeze:
         report_files,
     shell:
         command("freeze")
+
+
+# The determinism check of every model of the study: a sample of requests asked again in another order,
+# without reuse, at batch 1. On request only, since it calls the model.
+rule determinism:
+    input:
+        determinism_checks,
+
+
+rule determinism_check:
+    input:
+        made_from("determinism", beside=fetched),
+    output:
+        artifact("determinism", shard="all"),
+    threads: 64
+    resources:
+        model=1,
+    params:
+        python=model_python("determinism"),
+    shell:
+        script(
+            "determinism_rerun", "determinism", shard="all", python="{params.python:q}"
+        )
