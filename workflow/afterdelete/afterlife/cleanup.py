@@ -1,0 +1,109 @@
+"""Leaving a system as it was found: exactly what a run created goes, after success and after any failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from afterdelete.afterlife.arm import Arm
+from afterdelete.afterlife.capabilities import Capability
+from afterdelete.afterlife.guard import Guard
+from afterdelete.afterlife.markers import shows
+from afterdelete.afterlife.protocol import SEARCH, Context, Created, ProviderError
+
+_BUDGET = 30.0  # seconds for the whole cleanup of one scenario
+_SWEEPS = 3  # searches for leftovers: a released write may land while the first is under way
+
+
+@dataclass(frozen=True)
+class Cleanup:
+    """What the cleanup did. ``problems`` name the namespace, so that a person can finish the work."""
+
+    removed: int
+    problems: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing of the run is known to be left."""
+        return not self.problems
+
+
+class Cleaner:
+    """Undoes one scenario. Nothing outside the arms' namespaces is read or removed."""
+
+    def __init__(self, guard: Guard, capabilities: frozenset[Capability], arms: Iterable[Arm]) -> None:
+        self._guard = guard
+        self._capabilities = capabilities
+        self._arms = list(arms)
+        self._problems: list[str] = []
+        self._removed = 0
+
+    def run(self, *, after_failure: bool) -> Cleanup:
+        """Let held writes go, discard the ledger from its end, sweep for the markers, and look once more."""
+        self._guard.settle()
+        self._guard.new_budget(_BUDGET)
+        if after_failure and not self._try("recover", self._guard.call, self._guard.adapter.recover):
+            return self._result()
+        for arm in self._arms:
+            if arm.holding:
+                self._try(
+                    f"release in {arm.ctx.namespace}", self._guard.operate, "release_pending_writes", arm.ctx
+                )
+        self._discard_unreported()
+        for ctx, record in reversed(list(dict.fromkeys(self._guard.ledger))):
+            self._discard(ctx, record)
+        if self._arms and not self._problems:
+            for arm in self._arms:
+                self._sweep(arm)
+        return self._result()
+
+    def _discard_unreported(self) -> None:
+        # An operation that failed gave no receipt. What it left in a thread is found by no search, and the
+        # namespace is ours alone, so its thread may go as a whole.
+        if Capability.THREAD_DELETE in self._capabilities:
+            for ctx in sorted(self._guard.unsettled, key=lambda each: each.namespace):
+                self._try(f"delete_thread in {ctx.namespace}", self._guard.operate, "delete_thread", ctx)
+
+    def _discard(self, ctx: Context, record: Created) -> None:
+        what = f"discard a {record.kind} in {ctx.namespace}"
+        if self._try(what, self._guard.call, self._guard.adapter.discard, ctx, record):
+            self._removed += 1
+
+    def _sweep(self, arm: Arm) -> None:
+        left: tuple[str, ...] = ()
+        for _ in range(_SWEEPS):
+            for memory_id in self._leftovers(arm.ctx):
+                self._discard(arm.ctx, Created("memory", memory_id))
+            left = self._visible(arm)
+            if not left:
+                return
+        self._problems.append(f"a marker is still visible on {', '.join(left)} in {arm.ctx.namespace}")
+
+    def _leftovers(self, ctx: Context) -> list[str]:
+        if Capability.MEMORY_SEARCH not in self._capabilities:
+            return []
+        found: dict[str, None] = {}
+        try:
+            for marker in self._guard.markers.all().values():
+                hits = self._guard.read(SEARCH, ctx, marker)
+                found |= {hit.id: None for hit in hits if shows(hit.text, marker)}
+        except ProviderError as error:
+            self._problems.append(f"cannot search {ctx.namespace}: {error}")
+        return list(found)
+
+    def _visible(self, arm: Arm) -> tuple[str, ...]:
+        try:
+            return arm.shown_anywhere()
+        except ProviderError as error:
+            return (f"unknown surfaces ({error})",)
+
+    def _try(self, what: str, call: object, *arguments: object) -> bool:
+        try:
+            call(*arguments)  # type: ignore[operator]
+        except ProviderError as error:
+            self._problems.append(f"could not {what}: {error}")
+            return False
+        return True
+
+    def _result(self) -> Cleanup:
+        return Cleanup(self._removed, tuple(self._problems))
