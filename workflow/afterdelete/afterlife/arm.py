@@ -45,6 +45,11 @@ class Arm:
         self._failure_label = failure_label
         self._trigger = ""
 
+    def begin(self) -> None:
+        """Start this arm's clocks."""
+        self.timeline = Timeline()
+        self._guard.new_budget(self._guard.limits.budget)
+
     @property
     def surfaces(self) -> tuple[str, ...]:
         """The surfaces that this arm judges."""
@@ -107,10 +112,9 @@ class Arm:
 
     def restart(self) -> None:
         """Restart the instance; where it names itself, its name must change."""
-        describe = self._guard.adapter.describe
-        before = self._guard.call(describe).instance
+        before = self._guard.describe().instance
         self._ran(Phase.LIFECYCLE, "restart")
-        if before is not None and self._guard.call(describe).instance == before:
+        if before is not None and self._guard.describe().instance == before:
             raise Inconclusive("restart reported that it ran, but the same instance still answers")
 
     def delete(self, ids: list[str]) -> None:
@@ -160,9 +164,11 @@ class Arm:
             raise Inconclusive("the held write was visible before its release, so it was not held")
 
     def landed(self, marker: str, action: str) -> bool:
-        """Whether the marker becomes visible within the window."""
+        """Whether a second message becomes a memory within the window; no look for the first marker."""
         visible = self._watch.until_visible(marker)
-        self._seen(Phase.POSITIVE_CONTROL, action, marker, visible)
+        where = f"visible on {', '.join(visible)}" if visible else "visible nowhere"
+        detail = f"the memory of the later message is {where}"
+        self._event(Phase.POSITIVE_CONTROL, action, detail, self._evidence.note(self.name, "observe", detail))
         return bool(visible)
 
     def require_absent(self, marker: str) -> None:

@@ -20,6 +20,7 @@ from afterdelete.afterlife.protocol import (
     AdapterTimeout,
     Context,
     Created,
+    Description,
     Hit,
     HookReceipt,
     MemoryAdapter,
@@ -33,7 +34,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Limits:
-    """Times in seconds: the consistency window, between two looks in it, for one call, for one arm's calls."""
+    """Times in seconds.
+
+    ``window`` is how long a surface is polled and ``interval`` the pause between two looks; ``call_timeout``
+    bounds one call, ``budget`` all calls of one arm.
+    """
 
     window: float = 0.5
     interval: float = 0.05
@@ -84,6 +89,14 @@ class Guard:
         if error is None:
             return value  # type: ignore[return-value]  # None is a value of T where the operation returns None
         raise self._presentable(name, error) from None
+
+    def describe(self) -> Description:
+        """Which system answers."""
+
+        def describe() -> Description:
+            return wire.description_from(wire.description_json(self.adapter.describe()))
+
+        return self.call(describe)
 
     def operate(self, operation: str, ctx: Context | None, *arguments: Any) -> HookReceipt:
         """Call an operation that answers with a receipt; what it created goes into the ledger."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from afterdelete.core.errors import AfterDeleteError
 
-# The package is used from its repository (an editable install): tables, schemas and examples lie beside workflow/.
+# The package is used from its repository (an editable install): tables and schemas lie beside workflow/.
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -124,7 +124,7 @@ class MemoryAdapter(ABC):
         return {}
 
     def write(self, ctx: Context, content: str) -> HookReceipt:
-        """Store ``content``; under ``memory_record`` the first created record of kind memory is the target."""
+        """Store ``content``; under ``memory_record`` the first created memory is what will be deleted."""
         raise NotImplementedError
 
     def search(self, ctx: Context, query: str, limit: int) -> Sequence[Hit]:
@@ -144,10 +144,10 @@ class MemoryAdapter(ABC):
             raise ProviderError(f"this adapter cannot discard a record of kind {record.kind}")
         self.delete(ctx, record.id)
 
-    def recover(self) -> None:
+    def recover(self) -> None:  # noqa: B027 - most adapters have nothing to recover
         """Make the system answer again after a failure, so that the cleanup can run."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - nor anything to release
         """Release what the adapter itself holds: processes, connections, temporary folders."""
 
 
@@ -163,7 +163,7 @@ class MemoryLifecycleHooks:
         raise NotImplementedError
 
     def release_pending_writes(self, ctx: Context) -> HookReceipt:
-        """Let the held writes of the namespace complete exactly as the system would; ``processed`` = how many."""
+        """Let the namespace's held writes complete as the system would; ``processed`` tells how many."""
         raise NotImplementedError
 
     def record_conversation(self, ctx: Context, messages: Sequence[str]) -> HookReceipt:

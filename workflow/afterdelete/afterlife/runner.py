@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import secrets
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from afterdelete.afterlife.arm import CONTROL, TRIAL, Arm
@@ -12,6 +15,7 @@ from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.catalogue import Scenario
 from afterdelete.afterlife.cleanup import Cleaner, Cleanup
 from afterdelete.afterlife.declared import Declared, believed
+from afterdelete.afterlife.environments import SystemAbsent
 from afterdelete.afterlife.guard import Guard, Limits
 from afterdelete.afterlife.markers import Markers
 from afterdelete.afterlife.protocol import (
@@ -26,10 +30,6 @@ from afterdelete.afterlife.scenarios import SCRIPTS
 from afterdelete.afterlife.timeline import Event, Evidence
 from afterdelete.afterlife.verdict import Failed, Inconclusive, Status
 from afterdelete.afterlife.watch import Watch, divide
-
-
-class SystemAbsent(Exception):
-    """A system's environment is not installed: the result is SKIPPED, and the text says how to install it."""
 
 
 @dataclass
@@ -82,12 +82,40 @@ def run_scenario(
     except ProviderError as error:
         result.reason = markers.clean(str(error))
         return result
+    run = _Run(result, Guard(adapter, limits or Limits(), markers), frozenset(without))
     try:
-        _Run(result, Guard(adapter, limits or Limits(), markers), frozenset(without)).execute()
-    finally:
+        run.judge()
+    except KeyboardInterrupt:
+        with _undisturbed():
+            run.clean_up()
+            adapter.close()
+        raise Interrupted(result.cleanup) from None
+    with _undisturbed():
+        run.clean_up()
         adapter.close()
     result.elapsed_ms = round((time.monotonic() - started) * 1000)
     return result
+
+
+class Interrupted(KeyboardInterrupt):
+    """A Ctrl-C, after the cleanup. ``cleanup`` is None if nothing had been created yet."""
+
+    def __init__(self, cleanup: Cleanup | None) -> None:
+        super().__init__()
+        self.cleanup = cleanup
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Keep a second Ctrl-C from cutting the cleanup short; the cleanup has a deadline of its own."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _Run:
@@ -99,27 +127,19 @@ class _Run:
         # Unpredictable even when the markers are seeded: two runs never meet in one namespace.
         self._namespace = f"afterlife-{secrets.token_hex(8)}"
 
-    def execute(self) -> None:
-        result, finished = self._result, False
-        try:
-            self._judge()
-            finished = result.status is not Status.ERROR
-        finally:
-            arms = [arm for arm in (result.control, result.trial) if arm is not None]
-            if arms:
-                cleaner = Cleaner(self._guard, self._capabilities, arms)
-                result.cleanup = cleaner.run(after_failure=not finished)
-
-    def _judge(self) -> None:
+    def judge(self) -> None:
+        """Run both arms; every fault of the system ends in a status."""
         result = self._result
         try:
             surfaces = self._introduce()
             if missing := result.scenario.missing(self._capabilities):
                 raise _Lacking(f"the system lacks {', '.join(missing)}")
-            result.contract = result.scenario.contract(self._capabilities)
-            assert result.contract is not None  # missing() would have named the delete
-            self._control_arm(surfaces, result.contract)
-            self._trial_arm(surfaces, result.contract)
+            contract = result.scenario.contract(self._capabilities)
+            assert contract is not None  # missing() would have named the delete
+            arms = [self._arm(name, surfaces, contract) for name in (CONTROL, TRIAL)]
+            result.contract = contract
+            self._control_arm(arms[0])
+            self._trial_arm(arms[1])
         except _Lacking as lacking:
             result.status, result.reason = Status.SKIPPED, str(lacking)
         except Inconclusive as inconclusive:
@@ -132,28 +152,37 @@ class _Run:
         except ProviderError as error:
             result.status, result.reason = Status.ERROR, str(error)
 
+    def clean_up(self) -> None:
+        """Undo what the arms did, if any of them began."""
+        result = self._result
+        arms = [arm for arm in (result.control, result.trial) if arm is not None]
+        if arms:
+            failed = result.status is Status.ERROR  # also the status of a run that was cut short
+            result.cleanup = Cleaner(self._guard, self._capabilities, arms).run(after_failure=failed)
+
     def _introduce(self) -> list[Surface]:
         guard, result = self._guard, self._result
-        result.description = guard.call(guard.adapter.describe)
+        result.description = guard.describe()
         result.declared = guard.call(believed, guard.adapter, self._without)
         self._capabilities = result.declared.capabilities
         return guard.surfaces() if Capability.LIFECYCLE_SURFACES in self._capabilities else []
 
-    def _control_arm(self, surfaces: list[Surface], contract: DeletionContract) -> None:
+    def _control_arm(self, arm: Arm) -> None:
         result = self._result
-        result.control = self._arm(CONTROL, surfaces, contract)
-        result.control_held = False
+        result.control, result.control_held = arm, False
+        arm.begin()
         try:
-            SCRIPTS[result.scenario.id].control(result.control)
+            SCRIPTS[result.scenario.id].control(arm)
         except Inconclusive as broken:
             raise Inconclusive(f"control arm: {broken}") from None
         result.control_held = True
 
-    def _trial_arm(self, surfaces: list[Surface], contract: DeletionContract) -> None:
+    def _trial_arm(self, arm: Arm) -> None:
         result = self._result
-        result.trial = self._arm(TRIAL, surfaces, contract)
-        SCRIPTS[result.scenario.id].trial(result.trial)
-        done = [(event.phase, event.action) for event in result.trial.timeline.events]
+        result.trial = arm
+        arm.begin()
+        SCRIPTS[result.scenario.id].trial(arm)
+        done = [(event.phase, event.action) for event in arm.timeline.events]
         if done != result.scenario.planned(self._capabilities):
             raise Inconclusive("not every event of the scenario took place")
         result.status, result.reason = Status.PASS, "the marker stayed away after every event"
@@ -164,7 +193,6 @@ class _Run:
         divided = divide(surfaces, contract)
         if not divided.judged:
             raise _Lacking(f"the system has no surface that {contract} answers for")
-        guard.new_budget(guard.limits.budget)
         decoy = guard.markers.make("decoy")
         return Arm(
             name,

@@ -55,7 +55,7 @@ class Watch:
             hits = self._read(surface, marker)
             if _any_shows([*hits, *self._read(surface, self._decoy)], self._decoy):
                 raise Inconclusive(
-                    f"a marker that was never written appeared on surface {surface}; what it shows is no evidence"
+                    f"a marker that was never written appeared on {surface}, so what it shows is no evidence"
                 )
             if _any_shows(hits, marker):
                 visible.append(surface)
@@ -89,7 +89,7 @@ class Watch:
         return self._poll_for(lambda visible: bool(visible), marker)
 
     def until_absent(self, marker: str) -> tuple[str, ...]:
-        """Poll until several looks in a row show no ``marker`` or the window ends; return the last sighting."""
+        """Poll until several looks in a row show no ``marker``, or the window ends; return where it is."""
         absences = 0
 
         def settled(visible: tuple[str, ...]) -> bool:

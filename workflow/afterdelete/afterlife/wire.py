@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from afterdelete.afterlife.protocol import (
     Context,
@@ -190,11 +190,11 @@ def _object(value: Any) -> dict[str, Any]:
     return value
 
 
-def _is_id(value: Any) -> bool:
+def _is_id(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and 0 < len(value) <= _ID_LIMIT
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and bool(_NAME.fullmatch(value))
 
 

@@ -1,6 +1,6 @@
 """The scenarios in code: for each id of the scenario table, a control arm and a trial arm.
 
-What each shows, needs and does is written down in data/afterlife/scenarios.yaml; a test holds the two together.
+What each shows, needs and does is written in data/afterlife/scenarios.yaml; a test holds the two together.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def control(arm: Arm) -> None:
     arm.expect_visible(
         late,
         "after_release",
-        "a held write was released without any delete and never became visible, so its release is not believable",
+        "a held write was released without any delete and never became visible",
     )
     if arm.has(Capability.LIFECYCLE_RESTART):
         arm.restart()

@@ -1,4 +1,4 @@
-"""The sentences that carry the markers. Synthetic; the deterministic memory managers ingest the second form."""
+"""The sentences that carry the markers, all synthetic."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The systems that can be tested, and how a configuration entry becomes an adapter."""
+"""The systems that can be tested, one file each, beside what several of them share."""

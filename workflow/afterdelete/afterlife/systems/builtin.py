@@ -37,7 +37,9 @@ CREATE TABLE IF NOT EXISTS memories (
     number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT, id TEXT, text TEXT, source TEXT,
     UNIQUE (namespace, id)
 );
-CREATE TABLE IF NOT EXISTS messages (number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT, id TEXT, text TEXT);
+CREATE TABLE IF NOT EXISTS messages (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT, id TEXT, text TEXT
+);
 CREATE TABLE IF NOT EXISTS tombstones (namespace TEXT, id TEXT, UNIQUE (namespace, id));
 """
 _THREAD = "thread"  # the one thread of a namespace, as its tombstone names it
