@@ -243,4 +243,5 @@ def _receipt_text(receipt: HookReceipt) -> str:
     if not receipt.executed:
         return "reported that it did not run"
     processed = "" if receipt.processed is None else f", {receipt.processed} processed"
-    return f"ran, {len(receipt.created)} created{processed}"
+    count = len(receipt.created)
+    return f"ran, {count} record{'' if count == 1 else 's'} created{processed}"
