@@ -1,0 +1,43 @@
+# Two commands matter: `make audit` and `make test`. Both build what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STUDY ?= quick
+PIP_INSTALL = $(1)/bin/pip install --quiet --disable-pip-version-check
+
+.PHONY: audit test lint env env-transformers verify-env plan unlock clean-env bench bench-inference
+
+audit: env  ## run the audit (STUDY=quick) on a real model and leave results/report/$(STUDY)/index.html
+	$(BIN)/afterdelete run $(STUDY)
+
+test: env env-transformers  ## every test: library, workflow rules, end to end on small real models
+	$(BIN)/python -m pytest
+
+lint: env  ## linters and types, as CI runs them
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/mypy
+
+plan: env  ## what STUDY would do, without doing it
+	$(BIN)/afterdelete plan $(STUDY)
+
+unlock: env  ## release the lock of a run that was killed
+	$(BIN)/snakemake --unlock
+
+env: $(VENV)/.installed
+
+$(VENV)/.installed: envs/core.txt envs/inference.txt envs/dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(call PIP_INSTALL,$(VENV)) -r envs/core.txt -r envs/inference.txt -r envs/dev.txt
+	$(call PIP_INSTALL,$(VENV)) --no-deps -e .
+	touch $@
+
+env-transformers: .venv-transformers/.installed  ## the transformers engine's environment (torch)
+
+.venv-transformers/.installed: envs/core.txt envs/transformers.txt envs/dev.txt pyproject.toml
+	$(PYTHON) -m venv .venv-transformers
+	$(call PIP_INSTALL,.venv-transformers) -r envs/core.txt -r envs/transformers.txt -r envs/dev.txt
+	$(call PIP_INSTALL,.venv-transformers) --no-deps -e .
+	touch $@

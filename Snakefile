@@ -1,0 +1,23 @@
+# AfterDelete: after a user deletes something from an agent's memory, can the agent still reveal it?
+# Pipeline order: profiles -> worlds -> consolidated -> deleted -> audit* -> commit -> activate* -> scored
+# -> summary -> report (* = calls the evaluated model).
+include: "workflow/rules/common.smk"
+
+
+rule all:
+    input:
+        every_artifact,
+        report_files,
+
+
+include: "workflow/rules/profiles.smk"
+include: "workflow/rules/worlds.smk"
+include: "workflow/rules/consolidated.smk"
+include: "workflow/rules/deleted.smk"
+include: "workflow/rules/models.smk"
+include: "workflow/rules/audit.smk"
+include: "workflow/rules/commit.smk"
+include: "workflow/rules/activate.smk"
+include: "workflow/rules/scored.smk"
+include: "workflow/rules/summary.smk"
+include: "workflow/rules/report.smk"

@@ -1,0 +1,21 @@
+"""Real models, fetched once into the project's own directory by the workflow's own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.rules.harness import ROOT, Tree
+
+
+@pytest.fixture(scope="session")
+def real_tree(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Tree]:
+    """Make a tree for a study on its own models."""
+
+    def make(study: str) -> Tree:
+        tree = Tree.make(tmp_path_factory.mktemp(study), study=study, model=None)
+        tree.edit("config.yaml", models=str(ROOT / "models"))
+        return tree
+
+    return make

@@ -1,0 +1,183 @@
+"""Running: damage, bad input, secrecy, determinism."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.rules.harness import SCRIPTED, Tree
+
+
+def _rows(path: Path) -> list[dict]:  # type: ignore[type-arg]
+    return pq.read_table(path).to_pylist()
+
+
+def test_every_audit_job_asks_what_the_plan_bounds(finished: Tree) -> None:
+    rows = [
+        row for stage in ("audit", "activate") for path in finished.artifacts(stage) for row in _rows(path)
+    ]
+    assert sum(row["generated"] for row in rows) <= 400
+    assert len(rows) > 400  # identical twins were asked, and not generated again
+
+
+def test_the_scripted_study_shows_the_known_effects(finished: Tree) -> None:
+    """The scripted engine quotes any whole code in memory, so every outcome is known beforehand."""
+    table = (finished.root / "results/report/quick/summary.csv").read_text(encoding="utf-8")
+    lines = [line.split(",") for line in table.splitlines()]
+    head = {name: at for at, name in enumerate(lines[0])}
+    rows = [{name: line[at] for name, at in head.items()} for line in lines[1:]]
+
+    def one(**wanted: str) -> dict[str, str]:
+        found = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+        assert len(found) == 1, (wanted, len(found))
+        return found[0]
+
+    exact = {"split": "iid", "memory": "hierarchical", "deletion": "exact", "auditor": "direct"}
+    aligned = {**exact, "audit_contract": "aligned", "activation_contract": "aligned"}
+    off = one(**aligned, gate="off", endpoint="R")
+    assert (float(off["forget"]), float(off["clean"]), off["status"]) == (0.75, 0.0, "above_zero")
+    assert float(one(**aligned, gate="off", endpoint="E")["delta"]) == 0.75
+    assert float(one(**aligned, gate="on", endpoint="R")["delta"]) == 0.75
+    assert float(one(**aligned, gate="on", endpoint="C")["delta"]) == 0.0
+    assert float(one(**aligned, gate="on", endpoint="A")["delta"]) == 0.75
+    legacy = one(**exact, audit_contract="legacy", endpoint="R")
+    assert (float(legacy["forget"]), legacy["raw_forget"]) == (0.0, "12")
+    for deletion, memory in (("closure", "hierarchical"), ("group", "hierarchical"), ("exact", "flat")):
+        row = one(split="iid", memory=memory, deletion=deletion, endpoint="R")
+        assert (row["status"], float(row["retained"])) == ("proved_zero", 0.75)
+
+
+def test_two_gate_keys_give_equal_digests(finished: Tree, tmp_path: Path) -> None:
+    other = Tree.make(tmp_path / "other")
+    other.run()
+    keys = [(tree.root / ".protected/gate.key").read_bytes() for tree in (finished, other)]
+    assert keys[0] != keys[1]
+    assert finished.digests() == other.digests()
+    assert _report(finished) == _report(other)
+
+
+def _report(tree: Tree) -> dict[str, bytes]:
+    root = (tree.root / "results/report/quick").resolve()
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_protected_state_appears_nowhere_else(finished: Tree) -> None:
+    protected = finished.root / ".protected"
+    key = (protected / "gate.key").read_bytes()
+    needles = [key, key.hex().encode()]
+    for path in protected.rglob("*.json"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        needles += [part.encode() for part in path.read_text().split('"') if len(part) == 64]
+    assert len(needles) > 10
+    for directory in ("results", ".snakemake"):
+        for path in (finished.root / directory).rglob("*"):
+            if path.is_file():
+                content = path.read_bytes()
+                assert not any(needle in content for needle in needles), path
+
+
+def test_logs_hold_no_target_and_no_world_label(finished: Tree) -> None:
+    targets = {row["target"].encode() for path in finished.artifacts("profiles") for row in _rows(path)}
+    for path in (finished.root / ".snakemake" / "log").glob("*.log"):
+        text = path.read_bytes()
+        assert not any(target in text for target in targets)
+        for world in (b"forget", b"retained"):
+            assert world not in text.replace(b"headline", b"")
+
+
+def _flip(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(bytes(raw))
+
+
+@pytest.mark.parametrize("stage", ["deleted", "audit", "scored"])
+@pytest.mark.parametrize("harm", ["truncate", "flip"])
+def test_damage_is_named_then_repaired_alone(tree: Tree, stage: str, harm: str) -> None:
+    before = tree.digests()
+    path = tree.artifacts(stage)[0]
+    path.write_bytes(path.read_bytes()[:-9]) if harm == "truncate" else _flip(path)
+    refused = tree.snakemake("--dry-run")
+    lines = [line for line in refused.stderr.splitlines() if line.startswith("afterdelete: ")]
+    assert refused.returncode != 0
+    assert len(lines) == 1
+    assert str(path.relative_to(tree.root)) in lines[0]
+    assert "afterdelete repair" in lines[0]
+    repaired = tree.command("repair")
+    assert repaired.returncode == 0
+    assert str(path.relative_to(tree.root)) in repaired.stdout
+    assert [rule for rule, _ in tree.planned()] == [stage]
+    tree.run()
+    assert tree.digests() == before
+    assert list((tree.root / "results/.quarantine" / stage).rglob("*.parquet"))
+
+
+def test_a_quiet_flip_is_found_by_repair(tree: Tree) -> None:
+    path = tree.artifacts("audit")[0]
+    times = path.stat()
+    _flip(path)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert "sha256" in tree.command("repair").stdout
+    assert [rule for rule, _ in tree.planned()] == ["audit"]
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "message"),
+    [
+        ("config.yaml", {"studdy": "x"}, "unknown key `studdy`"),
+        ("config.yaml", {"study": "quik"}, "quik.yaml does not exist"),
+        ("config.yaml", {"scoring_parser": 9}, "unknown parser version 9"),
+        ("studies/quick.yaml", {"models": ["gpt-9"]}, "gpt-9.yaml"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(
+    tmp_path: Path,
+    file: str,
+    changes: dict,
+    message: str,  # type: ignore[type-arg]
+) -> None:
+    tree = Tree.make(tmp_path)
+    tree.edit(file, **changes)
+    for done in (tree.snakemake(), tree.command("run")):
+        lines = [line for line in done.stderr.splitlines() if line.startswith("afterdelete: ")]
+        assert done.returncode != 0
+        assert len(lines) == 1
+        assert message in lines[0]
+        assert "Traceback" not in done.stderr
+    assert not (tree.root / "results").exists()
+
+
+@pytest.mark.parametrize("script", ["prose", "html", "malformed", "empty"])
+def test_a_model_that_misbehaves_gives_a_report_all_the_same(tmp_path: Path, script: str) -> None:
+    tree = Tree.make(tmp_path, model={**SCRIPTED, "script": script})
+    tree.run()
+    pages = sorted((tree.root / "results/report/quick").glob("replies/*.html"))
+    assert len(pages) == 13
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert "<img src=x" not in text
+        assert "<script>alert" not in text
+    if script == "html":
+        assert "&lt;img src=x" in pages[0].read_text(encoding="utf-8")
+
+
+def test_read_only_results_are_an_error_with_a_remedy(tmp_path: Path) -> None:
+    tree = Tree.make(tmp_path)
+    (tree.root / "results").write_text("a file, not a directory")
+    done = tree.command("run")
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+
+
+def test_a_stage_command_can_be_run_by_hand(tree: Tree) -> None:
+    lost = tree.artifacts("worlds")[0]
+    lost.unlink()
+    text = tree.run("--dry-run", "--printshellcmds")
+    command = next(line.strip() for line in text.splitlines() if "worlds_build.py" in line)
+    subprocess.run(command, shell=True, check=True, cwd=tree.root)
+    assert tree.planned() == []

@@ -1,0 +1,1 @@
+"""Configuration: one validated model per file, unknown keys forbidden."""

@@ -1,0 +1,1 @@
+"""The audited lifecycle: audit episodes, the non-interference certificate, activation in a fresh session."""

@@ -1,0 +1,1 @@
+"""An agent's external memory: state, consolidation, deletion, the sealed gate, candidate writes."""

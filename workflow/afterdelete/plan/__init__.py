@@ -1,0 +1,1 @@
+"""From configuration to the static graph of artifacts: keys are known before anything runs."""

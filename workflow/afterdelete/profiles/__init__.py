@@ -1,0 +1,25 @@
+"""Stage ``profiles``: the frozen generator of synthetic profiles, from committed inventories."""
+
+from afterdelete.profiles.build import capacity, generate, generate_chunks
+from afterdelete.profiles.inventory import inventory_digest
+from afterdelete.profiles.schema import (
+    DOMAINS,
+    PROFILE_SCHEMA,
+    SPLIT_SEEDS,
+    SPLITS,
+    STAGE_VERSION,
+    STRUCTURES,
+)
+
+__all__ = [
+    "DOMAINS",
+    "PROFILE_SCHEMA",
+    "SPLITS",
+    "SPLIT_SEEDS",
+    "STAGE_VERSION",
+    "STRUCTURES",
+    "capacity",
+    "generate",
+    "generate_chunks",
+    "inventory_digest",
+]

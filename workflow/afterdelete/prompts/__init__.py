@@ -1,0 +1,1 @@
+"""What a model is shown and how its reply is read: private prompt, user turn, parser."""

@@ -1,0 +1,1 @@
+"""Scoring reads stored raw replies and targets. It can never load a model."""

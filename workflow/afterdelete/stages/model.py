@@ -1,0 +1,79 @@
+"""Stages that call the evaluated model: audit and activate. The only ones that may load an engine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from afterdelete import auditors
+from afterdelete.core.errors import AfterDeleteError
+from afterdelete.engines import open_engine
+from afterdelete.engines.spec import load_model_spec
+from afterdelete.lifecycle import activate, audit
+from afterdelete.lifecycle.exchange import Model
+from afterdelete.plan.progress import Progress
+from afterdelete.prompts.parse import parser
+from afterdelete.stages.context import Job
+from afterdelete.stages.fetch import model_files
+from afterdelete.stages.memory import WORLD_ORDER
+
+Made = tuple[pa.Table, dict[str, Any]]
+
+
+def make_audit(job: Job) -> Made:
+    """Audit the profiles of one shard in every world of the cell."""
+    wanted = job.parameters
+    plan = audit.AuditPlan(
+        operators=wanted["operators"],
+        request=wanted["request"],
+        parse=parser(wanted["protocol_parser"]),
+        max_queries=wanted["max_queries"],
+    )
+    auditor = auditors.load(wanted["auditor"]["strategy"], wanted["auditor"]["options"])
+    states = job.states(WORLD_ORDER)
+    return _with_model(job, lambda model: audit.run(states, auditor, plan, model))
+
+
+def make_activate(job: Job) -> Made:
+    """Probe every store of a commit shard in a fresh session."""
+    wanted = job.parameters
+    table = job.table("commit")
+    parse = parser(wanted["protocol_parser"])
+    return _with_model(
+        job, lambda model: activate.run(table, wanted["probe"], wanted["request"], parse, model)
+    )
+
+
+def _with_model(job: Job, work: Callable[[Model], pa.Table]) -> Made:
+    with _model(job) as (model, provenance):
+        started = time.monotonic()
+        table = work(model)
+        seconds = time.monotonic() - started
+    counts = {
+        "asked": model.asked,
+        "generated": model.generated,
+        "seconds": round(seconds, 3),
+        "requests_per_second": round(model.generated / seconds, 3) if seconds else 0.0,
+    }
+    return table, {"engine": provenance, "requests": counts}
+
+
+@contextmanager
+def _model(job: Job) -> Iterator[tuple[Model, dict[str, Any]]]:
+    config = job.plan.config
+    spec = load_model_spec(config.directory / "models" / f"{job.node.model}.yaml")
+    if spec.identity() != job.parameters["model"]:
+        raise AfterDeleteError(
+            f"config/models/{job.node.model}.yaml changed since this job was planned", "run again"
+        )
+    files = model_files(spec, Path(config.main.models))
+    start, stop = job.range()
+    progress = Progress.of(job.results, job.node, job.shard, total=job.node.requests * (stop - start))
+    with open_engine(spec, files, threads=job.threads) as engine:
+        yield Model(engine, progress.report), engine.provenance()
+    progress.finish()
