@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.paths import committed
 from afterdelete.afterlife.protocol import DeletionContract
 from afterdelete.afterlife.timeline import Phase
+from afterdelete.core.yamlfile import load_yaml
 
 TABLE = "data/afterlife/scenarios.yaml"
 _CONTRACT_NEEDS = {
@@ -86,5 +86,5 @@ class Table(_Row):
 @cache
 def scenarios() -> dict[str, Scenario]:
     """Every scenario by id, in the table's order."""
-    table = Table.model_validate(yaml.safe_load(committed(TABLE).read_text(encoding="utf-8")))
+    table = Table.model_validate(load_yaml(committed(TABLE)))
     return {scenario.id: scenario for scenario in table.scenarios}

@@ -17,12 +17,16 @@ def interpreter(name: str, root: Path = ROOT) -> Path:
 
     Raises ``SystemAbsent`` when it is not there or was built from another pin file than the committed one.
     """
-    pins, folder = root / "envs" / f"{name}.txt", root / f".venv-{name}"
-    stamp = folder / ".complete"
+    pins, complete = root / "envs" / f"{name}.txt", stamp(name, root)
     if not pins.is_file():
         raise SystemAbsent(f"there is no environment {name}: envs/{name}.txt does not exist")
-    if not stamp.is_file():
+    if not complete.is_file():
         raise SystemAbsent(f"environment {name} is not installed; install it with: make env-{name}")
-    if stamp.read_text(encoding="utf-8").strip() != sha256_file(pins):
+    if complete.read_text(encoding="utf-8").strip() != sha256_file(pins):
         raise SystemAbsent(f"environment {name} was built from other pins; rebuild it with: make env-{name}")
-    return folder / "bin" / "python"
+    return complete.parent / "bin" / "python"
+
+
+def stamp(name: str, root: Path = ROOT) -> Path:
+    """The file that `make` writes last into an environment: the sha256 of the pins it was built from."""
+    return root / f".venv-{name}" / ".complete"

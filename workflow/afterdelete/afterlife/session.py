@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,12 @@ from afterdelete.afterlife.paths import ROOT
 from afterdelete.afterlife.protocol import MemoryAdapter
 from afterdelete.afterlife.results import result_json
 from afterdelete.afterlife.runner import run_scenario
-from afterdelete.afterlife.settings import AfterlifeConfig, load
+from afterdelete.afterlife.settings import AfterlifeConfig, ProcessSystem, load
+from afterdelete.core.canonical import content_key
 from afterdelete.core.errors import AfterDeleteError
 
+# Raised when the meaning of a result changes; results under older keys stay where they are.
+STAGE_VERSION = 1
 DEFAULT_CONFIG = ROOT / "config" / "afterlife" / "default.yaml"
 
 
@@ -69,6 +72,38 @@ class Session:
             "times": {"window_ms": round(limits.window * 1000), "interval_ms": round(limits.interval * 1000)},
         }
         return result_json(result, facts, [self.reproduce(name, id)], markers, show_markers=self.show_markers)
+
+    def key(self, name: str, id: str) -> str:
+        """Names a result by what it depends on: the system's entry, times, seed, the scenario's row."""
+        return content_key(self._recipe(name, id))
+
+    def result_file(self, name: str, id: str) -> str:
+        """Where the workflow keeps a result, below its folder for them."""
+        return f"{name}/{id}-{self.key(name, id)}.json"
+
+    def table_recipe(self) -> dict[str, Any]:
+        """What the table of all results depends on."""
+        upstream = {f"{name} {id}": self.key(name, id) for name, id in self.chosen([], [])}
+        return {"key_version": 1, "stage": "afterlife", "stage_version": STAGE_VERSION, "upstream": upstream}
+
+    def _recipe(self, name: str, id: str) -> dict[str, Any]:
+        parameters = {
+            "system": self.config.systems[name].model_dump(mode="json"),
+            "times": asdict(self.config.limits(name)),
+            "seed": self.config.seed,
+            "scenario": scenarios()[id].model_dump(mode="json"),
+        }
+        return {
+            "key_version": 1,
+            "stage": "afterlife_result",
+            "stage_version": STAGE_VERSION,
+            "parameters": parameters,
+        }
+
+    def environment(self, name: str) -> str | None:
+        """The pinned environment that system ``name`` needs."""
+        system = self.config.systems[name]
+        return system.environment if isinstance(system, ProcessSystem) else None
 
     def reproduce(self, name: str, id: str) -> str:
         """The command that gives this result again."""

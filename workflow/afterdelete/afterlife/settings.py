@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from afterdelete.afterlife.capabilities import Capability
@@ -14,6 +12,7 @@ from afterdelete.afterlife.catalogue import scenarios
 from afterdelete.afterlife.guard import Limits
 from afterdelete.afterlife.systems.builtin import Defect
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.core.yamlfile import load_yaml
 
 _NAME = r"^[a-z0-9][a-z0-9-]{0,59}$"
 _SHOWN_ERRORS = 5
@@ -134,42 +133,13 @@ def load(path: Path) -> AfterlifeConfig:
     Every mistake is an ``AfterDeleteError`` that names the file and the key, and never repeats a value: a
     value may be a secret that was put in the wrong place.
     """
-    try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
-    except OSError as error:
-        raise AfterDeleteError(
-            f"cannot read {path}: {error.strerror}", "give an existing file to --config"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise AfterDeleteError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
-    except yaml.YAMLError as error:
-        raise AfterDeleteError(f"{path} is not valid YAML: {_place(error)}", "mend that line") from error
+    raw = load_yaml(path)
     if not isinstance(raw, dict):
         raise AfterDeleteError(f"{path} holds no mapping", "see config/afterlife/default.yaml for the keys")
     try:
         return AfterlifeConfig.model_validate(raw)
     except ValidationError as error:
         raise AfterDeleteError(f"{path}: {_mistakes(error)}", _remedy(error)) from None
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """A YAML loader that refuses a key given twice: the first one would be lost without a word."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value} is given twice", key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def _place(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    return where + (getattr(error, "problem", None) or "unreadable")
 
 
 def _mistakes(error: ValidationError) -> str:
