@@ -49,7 +49,7 @@ class Cleaner:
                 self._try(
                     f"release in {arm.ctx.namespace}", self._guard.operate, "release_pending_writes", arm.ctx
                 )
-        self._discard_unreported()
+        self._learn_unreported()
         for ctx, record in reversed(list(dict.fromkeys(self._guard.ledger))):
             self._discard(ctx, record)
         if self._arms and not self._problems:
@@ -57,12 +57,21 @@ class Cleaner:
                 self._sweep(arm)
         return self._result()
 
-    def _discard_unreported(self) -> None:
-        # An operation that failed gave no receipt. What it left in a thread is found by no search, and the
-        # namespace is ours alone, so its thread may go as a whole.
-        if Capability.THREAD_DELETE in self._capabilities:
-            for ctx in sorted(self._guard.unsettled, key=lambda each: each.namespace):
-                self._try(f"delete_thread in {ctx.namespace}", self._guard.operate, "delete_thread", ctx)
+    def _learn_unreported(self) -> None:
+        """Have the receipts that failed operations never gave, as far as they can be had.
+
+        A delete may be repeated: it changes nothing more, and its receipt names the tombstones it leaves.
+        What another operation left in a thread is found by no search, and the namespace is ours alone, so
+        its thread may go as a whole. What it left in the memory the sweep finds.
+        """
+        for operation, ctx, arguments in list(self._guard.unreported):
+            if operation in {"delete", "delete_thread"}:
+                again = (operation, ctx, *arguments)
+            elif Capability.THREAD_DELETE in self._capabilities:
+                again = ("delete_thread", ctx)
+            else:
+                continue
+            self._try(f"{again[0]} in {ctx.namespace}", self._guard.operate, *again)
 
     def _discard(self, ctx: Context, record: Created) -> None:
         what = f"discard a {record.kind} in {ctx.namespace}"

@@ -54,7 +54,7 @@ class Guard:
         self.limits = limits
         self.markers = markers
         self.ledger: list[tuple[Context, Created]] = []
-        self.unsettled: set[Context] = set()  # contexts in which an operation failed without a receipt
+        self.unreported: list[tuple[str, Context, tuple[Any, ...]]] = []  # operations that gave no receipt
         self._deadline = time.monotonic() + limits.budget
         self._last: threading.Thread | None = None
 
@@ -71,7 +71,7 @@ class Guard:
         name = getattr(operation, "__name__", "call")
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
-            raise AdapterTimeout(f"the time budget was used up before {name}")
+            raise AdapterTimeout(f"{name}: the time budget was used up before")
         answer: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
         def work() -> None:
@@ -85,7 +85,12 @@ class Guard:
         try:
             value, error = answer.get(timeout=min(self.limits.call_timeout, remaining))
         except queue.Empty:
-            raise AdapterTimeout(f"{name} did not return in time") from None
+            cause = (
+                "the time budget ran out"
+                if remaining < self.limits.call_timeout
+                else "it did not return in time"
+            )
+            raise AdapterTimeout(f"{name}: {cause}") from None
         if error is None:
             return value  # type: ignore[return-value]  # None is a value of T where the operation returns None
         raise self._presentable(name, error) from None
@@ -110,12 +115,12 @@ class Guard:
             return receipt
 
         run.__name__ = operation
-        if ctx:
-            self.unsettled.add(ctx)
-        receipt = self.call(run)
-        if ctx:
-            self.unsettled.discard(ctx)
-        return receipt
+        try:
+            return self.call(run)
+        except BaseException:  # a Ctrl-C too: the operation may have taken effect
+            if ctx:
+                self.unreported.append((operation, ctx, arguments))
+            raise
 
     def read(self, surface: str, ctx: Context, query: str) -> list[Hit]:
         """What ``surface`` shows for ``query``."""

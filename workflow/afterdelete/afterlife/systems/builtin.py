@@ -34,8 +34,7 @@ from afterdelete.afterlife.scenarios.texts import REMEMBER
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS memories (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT, id TEXT, text TEXT, source TEXT,
-    UNIQUE (namespace, id)
+    number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT, id TEXT, text TEXT, UNIQUE (namespace, id)
 );
 CREATE TABLE IF NOT EXISTS messages (
     number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT, id TEXT, text TEXT
@@ -93,7 +92,7 @@ class BuiltinStore(MemoryAdapter, MemoryLifecycleHooks):
     def write(self, ctx: Context, content: str) -> HookReceipt:
         if ctx.contract is DeletionContract.THREAD_CHECKPOINT:
             return HookReceipt(True, (self._add_message(ctx.namespace, content),))
-        return HookReceipt(True, (self._add_memory(ctx.namespace, content, source=None),))
+        return HookReceipt(True, (self._add_memory(ctx.namespace, _new_id(), content),))
 
     def search(self, ctx: Context, query: str, limit: int) -> Sequence[Hit]:
         sql = "SELECT id, text FROM memories WHERE namespace = ? AND instr(text, ?) ORDER BY number LIMIT ?"
@@ -102,10 +101,8 @@ class BuiltinStore(MemoryAdapter, MemoryLifecycleHooks):
     def delete(self, ctx: Context, id: str) -> HookReceipt:
         if self._defect is Defect.DELETE_WITHOUT_EFFECT:
             return HookReceipt(True)
-        sources = self._all("SELECT source FROM memories WHERE namespace = ? AND id = ?", ctx.namespace, id)
         self._run("DELETE FROM memories WHERE namespace = ? AND id = ?", ctx.namespace, id)
-        buried = [id, *(source for (source,) in sources if source)]
-        return HookReceipt(True, tuple(self._bury(ctx.namespace, name) for name in buried))
+        return HookReceipt(True, (self._bury(ctx.namespace, id),))
 
     def discard(self, ctx: Context, record: Created) -> None:
         if record.kind not in _TABLES:
@@ -164,14 +161,18 @@ class BuiltinStore(MemoryAdapter, MemoryLifecycleHooks):
     # The inside
 
     def _ingest(self, namespace: str) -> HookReceipt:
-        """Turn every kept request that is no memory yet, and whose memory was not deleted, into one."""
+        """Turn every kept request that is no memory yet, and whose memory was not deleted, into one.
+
+        A memory's id is made from its message's, so the tombstone of the memory also stops the message.
+        """
         created = []
         with self._lock:
-            for id, text in self._all("SELECT id, text FROM messages WHERE namespace = ?", namespace):
-                known = self._all("SELECT 1 FROM memories WHERE namespace = ? AND source = ?", namespace, id)
+            for message, text in self._all("SELECT id, text FROM messages WHERE namespace = ?", namespace):
+                id = f"mem_of_{message}"
+                known = self._all("SELECT 1 FROM memories WHERE namespace = ? AND id = ?", namespace, id)
                 buried = self._is_buried(namespace, id) and self._defect is not Defect.HISTORY_REINGESTION
                 if text.startswith(REMEMBER) and not known and not buried:
-                    created.append(self._add_memory(namespace, text.removeprefix(REMEMBER), source=id))
+                    created.append(self._add_memory(namespace, id, text.removeprefix(REMEMBER)))
         return HookReceipt(True, tuple(created), processed=len(created))
 
     def _land(self, ctx: Context, content: str, target_id: str | None) -> list[Created]:
@@ -183,16 +184,11 @@ class BuiltinStore(MemoryAdapter, MemoryLifecycleHooks):
             return []
         if thread:
             return [self._add_message(ctx.namespace, content)]
-        return [self._add_memory(ctx.namespace, content, source=None, id=target_id)]
+        return [self._add_memory(ctx.namespace, target_id or _new_id(), content)]
 
-    def _add_memory(self, namespace: str, text: str, source: str | None, id: str | None = None) -> Created:
-        id = id or f"mem_{secrets.token_hex(6)}"
+    def _add_memory(self, namespace: str, id: str, text: str) -> Created:
         self._run(
-            "INSERT OR REPLACE INTO memories (namespace, id, text, source) VALUES (?, ?, ?, ?)",
-            namespace,
-            id,
-            text,
-            source,
+            "INSERT OR REPLACE INTO memories (namespace, id, text) VALUES (?, ?, ?)", namespace, id, text
         )
         return Created("memory", id)
 
@@ -215,6 +211,10 @@ class BuiltinStore(MemoryAdapter, MemoryLifecycleHooks):
     def _run(self, sql: str, *values: object) -> None:
         with self._lock:
             self._db.execute(sql, values)
+
+
+def _new_id() -> str:
+    return f"mem_{secrets.token_hex(6)}"
 
 
 class _InFlight(threading.Thread):
