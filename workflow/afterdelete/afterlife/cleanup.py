@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from afterdelete.afterlife.arm import Arm
 from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.guard import Guard
 from afterdelete.afterlife.markers import shows
-from afterdelete.afterlife.protocol import SEARCH, Context, Created, ProviderError
+from afterdelete.afterlife.protocol import SEARCH, AdapterTimeout, Context, Created, ProviderError
 
 _BUDGET = 30.0  # seconds for the whole cleanup of one scenario
 _SWEEPS = 3  # searches for leftovers: a released write may land while the first is under way
+_PATIENCE = 3  # failed calls in a row before a system counts as gone; one that hangs counts at once
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class Cleanup:
         return not self.problems
 
 
+class _Gone(Exception):
+    """The system does not answer any more."""
+
+
 class Cleaner:
     """Undoes one scenario. Nothing outside the arms' namespaces is read or removed."""
 
@@ -35,6 +41,7 @@ class Cleaner:
         self._guard = guard
         self._capabilities = capabilities
         self._arms = list(arms)
+        self._patience = _PATIENCE
         self._problems: list[str] = []
         self._removed = 0
 
@@ -42,20 +49,21 @@ class Cleaner:
         """Let held writes go, discard the ledger from its end, sweep for the markers, and look once more."""
         self._guard.settle()
         self._guard.new_budget(_BUDGET)
-        if after_failure and not self._try("recover", self._guard.call, self._guard.adapter.recover):
-            return self._result()
-        for arm in self._arms:
-            if arm.holding:
-                self._try(
-                    f"release in {arm.ctx.namespace}", self._guard.operate, "release_pending_writes", arm.ctx
-                )
-        self._learn_unreported()
-        for ctx, record in reversed(list(dict.fromkeys(self._guard.ledger))):
-            self._discard(ctx, record)
-        if self._arms and not self._problems:
+        try:
+            if after_failure:
+                self._try("recover", self._guard.call, self._guard.adapter.recover)
+            for arm in self._arms:
+                if arm.holding:
+                    self._operate("release_pending_writes", arm.ctx)
+            self._learn_unreported()
+            for ctx, record in reversed(list(dict.fromkeys(self._guard.ledger))):
+                self._discard(ctx, record)
             for arm in self._arms:
                 self._sweep(arm)
-        return self._result()
+        except _Gone:
+            names = ", ".join(arm.ctx.namespace for arm in self._arms)
+            self._problems.append(f"the system does not answer; look for leftovers in {names}")
+        return Cleanup(self._removed, tuple(self._problems))
 
     def _learn_unreported(self) -> None:
         """Have the receipts that failed operations never gave, as far as they can be had.
@@ -66,12 +74,12 @@ class Cleaner:
         """
         for operation, ctx, arguments in list(self._guard.unreported):
             if operation in {"delete", "delete_thread"}:
-                again = (operation, ctx, *arguments)
+                self._operate(operation, ctx, *arguments)
             elif Capability.THREAD_DELETE in self._capabilities:
-                again = ("delete_thread", ctx)
-            else:
-                continue
-            self._try(f"{again[0]} in {ctx.namespace}", self._guard.operate, *again)
+                self._operate("delete_thread", ctx)
+
+    def _operate(self, operation: str, ctx: Context, *arguments: Any) -> None:
+        self._try(f"{operation} in {ctx.namespace}", self._guard.operate, operation, ctx, *arguments)
 
     def _discard(self, ctx: Context, record: Created) -> None:
         what = f"discard a {record.kind} in {ctx.namespace}"
@@ -83,7 +91,11 @@ class Cleaner:
         for _ in range(_SWEEPS):
             for memory_id in self._leftovers(arm.ctx):
                 self._discard(arm.ctx, Created("memory", memory_id))
-            left = self._visible(arm)
+            try:
+                left = arm.shown_anywhere()
+            except ProviderError as error:
+                self._failed(f"look into {arm.ctx.namespace}", error)
+                return
             if not left:
                 return
         self._problems.append(f"a marker is still visible on {', '.join(left)} in {arm.ctx.namespace}")
@@ -95,24 +107,22 @@ class Cleaner:
         try:
             for marker in self._guard.markers.all().values():
                 hits = self._guard.read(SEARCH, ctx, marker)
-                found |= {hit.id: None for hit in hits if shows(hit.text, marker)}
+                found.update((hit.id, None) for hit in hits if shows(hit.text, marker))
         except ProviderError as error:
-            self._problems.append(f"cannot search {ctx.namespace}: {error}")
+            self._failed(f"search {ctx.namespace}", error)
         return list(found)
 
-    def _visible(self, arm: Arm) -> tuple[str, ...]:
+    def _try(self, what: str, call: Callable[..., Any], *arguments: Any) -> bool:
         try:
-            return arm.shown_anywhere()
+            call(*arguments)
         except ProviderError as error:
-            return (f"unknown surfaces ({error})",)
-
-    def _try(self, what: str, call: object, *arguments: object) -> bool:
-        try:
-            call(*arguments)  # type: ignore[operator]
-        except ProviderError as error:
-            self._problems.append(f"could not {what}: {error}")
+            self._failed(what, error)
             return False
+        self._patience = _PATIENCE
         return True
 
-    def _result(self) -> Cleanup:
-        return Cleanup(self._removed, tuple(self._problems))
+    def _failed(self, what: str, error: ProviderError) -> None:
+        self._problems.append(f"could not {what}: {error}")
+        self._patience = 0 if isinstance(error, AdapterTimeout) else self._patience - 1
+        if self._patience <= 0:
+            raise _Gone

@@ -1,7 +1,8 @@
 """The far side of a process adapter: serve one adapter over lines of JSON on stdin and stdout.
 
-Standard library only, so that it runs in the environment of the system under test. One request a line,
-``{"id": 1, "op": "search", "args": {...}}``; one answer a line, ``{"id": 1, "result": ...}`` or
+Standard library only, so that it runs in the environment of the system under test. The worker greets with
+the line ``{"protocol": "afterlife/1"}``; whatever was printed before it is skipped. Then one request a line,
+``{"id": 1, "op": "search", "args": {...}}``, and one answer a line, ``{"id": 1, "result": ...}`` or
 ``{"id": 1, "error": "what went wrong"}``. The end of stdin ends the worker.
 """
 
@@ -19,6 +20,7 @@ from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.declared import believed
 from afterdelete.afterlife.protocol import MemoryAdapter, MemoryLifecycleHooks, ProviderError
 
+GREETING = {"protocol": "afterlife/1"}
 STATE_VARIABLE = "AFTERLIFE_STATE_DIR"
 
 
@@ -31,7 +33,14 @@ def serve(adapter: MemoryAdapter) -> None:
     """Answer requests until stdin ends, then close the adapter."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     # A library that prints must not end up between the answers.
+    sys.stdout.flush()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def tell(message: dict[str, Any]) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    tell(GREETING)
     try:
         for line in sys.stdin:
             request = json.loads(line)
@@ -40,8 +49,7 @@ def serve(adapter: MemoryAdapter) -> None:
             except Exception as error:  # whatever the system raised is the answer
                 text = str(error) if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
                 answer = {"id": request["id"], "error": text}
-            answers.write(json.dumps(answer) + "\n")
-            answers.flush()
+            tell(answer)
     finally:
         adapter.close()
 

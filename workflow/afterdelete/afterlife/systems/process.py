@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import shutil
@@ -12,8 +13,9 @@ from typing import Any
 from afterdelete.afterlife.protocol import HookReceipt, ProtocolViolation, ProviderError
 from afterdelete.afterlife.systems.programs import Command, Program
 from afterdelete.afterlife.systems.remote import RemoteAdapter
-from afterdelete.afterlife.worker import STATE_VARIABLE
+from afterdelete.afterlife.worker import GREETING, STATE_VARIABLE
 
+_PRINTS = 1000  # lines that a worker's libraries may print before its greeting
 _LINE_LIMIT = 4 * 1024 * 1024  # bytes of one answer
 
 
@@ -31,6 +33,7 @@ class ProcessAdapter(RemoteAdapter):
 
     def _start(self) -> None:
         self._number = 0
+        self._greeted = False
         self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._program = Program(self._command, {STATE_VARIABLE: self._state})
         self._reader = threading.Thread(target=_pump, args=(self._program, self._answers), daemon=True)
@@ -64,10 +67,17 @@ class ProcessAdapter(RemoteAdapter):
             program.stdin.flush()
         except OSError:
             raise ProviderError(program.epitaph()) from None
-        line = answers.get()
-        if not line:
-            raise ProviderError(program.epitaph())
-        return _result(line, request["id"])
+        if not self._greeted:
+            self._await_greeting(program, answers)
+            self._greeted = True
+        return _result(_next_line(program, answers), request["id"])
+
+    def _await_greeting(self, program: Program, answers: queue.SimpleQueue[bytes]) -> None:
+        for _ in range(_PRINTS):
+            with contextlib.suppress(ValueError, RecursionError):
+                if json.loads(_next_line(program, answers)) == GREETING:
+                    return
+        raise ProtocolViolation("the program does not greet as an adapter does")
 
 
 def _pump(program: Program, answers: queue.SimpleQueue[bytes]) -> None:
@@ -80,6 +90,13 @@ def _pump(program: Program, answers: queue.SimpleQueue[bytes]) -> None:
     # A request that was given up and the one after it may both be waiting.
     for _ in range(2):
         answers.put(b"")
+
+
+def _next_line(program: Program, answers: queue.SimpleQueue[bytes]) -> bytes:
+    line = answers.get()
+    if not line:
+        raise ProviderError(program.epitaph())
+    return line
 
 
 def _result(line: bytes, number: object) -> Any:
