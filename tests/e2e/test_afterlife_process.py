@@ -23,7 +23,7 @@ PIPE = os.fstat(1).st_ino
 
 
 def answers():
-    """The descriptor of the pipe to the tester, which serve() moves away from standard output."""
+    # The descriptor of the pipe to the tester, which serve() moves away from standard output.
     return next(int(fd) for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}")
                 and int(fd) > 2 and os.fstat(int(fd)).st_ino == PIPE)
 
