@@ -56,6 +56,11 @@ class Service(ThreadingHTTPServer):
         self.without: set[str] = set(options.without)
         self.token = os.environ.get(options.token_env, "") if options.token_env else ""
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A tester that hangs up is no event; anything else is shown as usual."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
     def carry_out(self, operation: str, args: dict[str, Any]) -> Any:
         """The result of one operation, or the claim of one."""
         if operation in self.claim_only:

@@ -56,7 +56,8 @@ class Guard:
         self.ledger: list[tuple[Context, Created]] = []
         self.unreported: list[tuple[str, Context, tuple[Any, ...]]] = []  # operations that gave no receipt
         self._deadline = time.monotonic() + limits.budget
-        self._last: threading.Thread | None = None
+        self._idle = threading.Event()  # set while no call is under way
+        self._idle.set()
 
     def new_budget(self, seconds: float) -> None:
         """Start the clock for the calls that follow."""
@@ -79,9 +80,12 @@ class Guard:
                 answer.put((operation(*arguments), None))
             except BaseException as error:  # what a system raises is its answer, whatever the type
                 answer.put((None, error))
+            finally:
+                idle.set()
 
-        self._last = threading.Thread(target=work, name=f"afterlife-{name}", daemon=True)
-        self._last.start()
+        # An event of each call's own: a call that was given up must not end the waiting for a later one.
+        self._idle = idle = threading.Event()
+        threading.Thread(target=work, name=f"afterlife-{name}", daemon=True).start()
         try:
             value, error = answer.get(timeout=min(self.limits.call_timeout, remaining))
         except queue.Empty:
@@ -148,8 +152,7 @@ class Guard:
 
     def settle(self) -> None:
         """Give a call that was cut short (a Ctrl-C) the chance to end and to enter its receipt."""
-        if self._last is not None:
-            self._last.join(self.limits.call_timeout)
+        self._idle.wait(self.limits.call_timeout)
 
     def _presentable(self, name: str, error: BaseException) -> ProviderError:
         if isinstance(error, ProviderError):

@@ -84,15 +84,14 @@ def run_scenario(
         return result
     run = _Run(result, Guard(adapter, limits or Limits(), markers), frozenset(without))
     try:
-        run.judge()
+        try:
+            run.judge()
+        finally:
+            with _undisturbed():
+                run.clean_up()
+                adapter.close()
     except KeyboardInterrupt:
-        with _undisturbed():
-            run.clean_up()
-            adapter.close()
         raise Interrupted(result.cleanup) from None
-    with _undisturbed():
-        run.clean_up()
-        adapter.close()
     result.elapsed_ms = round((time.monotonic() - started) * 1000)
     return result
 

@@ -18,6 +18,7 @@ from afterdelete.afterlife.environments import interpreter
 from afterdelete.afterlife.paths import ROOT
 from afterdelete.afterlife.protocol import ProviderError
 
+_LAST_WORDS = 0.5  # seconds for a program that closed its output to end and to say why
 _GRACE = 3.0  # seconds between the polite request to end and the kill
 
 
@@ -70,8 +71,8 @@ class Program:
     def epitaph(self) -> str:
         """How the program ended and what it last complained of, once it has closed its output."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(_GRACE)
-        self._listener.join(1.0)
+            self.process.wait(_LAST_WORDS)
+        self._listener.join(_LAST_WORDS)
         code = self.process.returncode
         how = "closed its output" if code is None else f"ended with status {code}"
         last = next((line for line in reversed(self._complaints) if line), "")
