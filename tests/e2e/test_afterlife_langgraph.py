@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,10 @@ THREAD = Context("afterlife-e2e-thread", DeletionContract.THREAD_CHECKPOINT)
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return Session.read()
+    """The committed configuration with a shorter window."""
+    committed = Session.read()
+    times = committed.config.times.model_copy(update={"window_ms": 150})
+    return replace(committed, config=committed.config.model_copy(update={"times": times}))
 
 
 def run(session: Session, system: str, id: str) -> dict[str, Any]:

@@ -103,6 +103,15 @@ def test_a_second_run_has_nothing_to_do_and_a_change_reruns_its_own(folder: Path
     assert "Nothing to be done" in snakemake(folder, "--dry-run").stdout
 
 
+def test_a_changed_program_reruns_its_results(tmp_path: Path) -> None:
+    (tmp_path / "worker.py").write_text("raise SystemExit(5)\n", encoding="utf-8")
+    configure(tmp_path, {"own": {"kind": "process", "command": ["python", "worker.py"]}})
+    assert snakemake(tmp_path).returncode == 0
+    (tmp_path / "imported.py").write_text("# beside the program\n", encoding="utf-8")
+    plan = snakemake(tmp_path, "--dry-run").stdout
+    assert plan.count("rule afterlife_result:") == 3
+
+
 def test_a_mistake_in_the_configuration_is_one_line(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text("systems: {}\n", encoding="utf-8")
     done = snakemake(tmp_path)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from afterdelete.afterlife.protocol import Created, Hit, HookReceipt, Surface
+from afterdelete.afterlife.protocol import Created, Hit, HookReceipt, ProviderError, Surface
 from afterdelete.afterlife.systems.builtin import BuiltinStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -146,10 +146,15 @@ def test_an_adapter_that_dies_between_delete_and_release_is_an_error() -> None:
     assert any("afterlife-" in problem for problem in result["cleanup"]["problems"])
 
 
+@pytest.mark.parametrize("twist", [raising(OSError("busy")), raising(ProviderError("busy"))])
+def test_an_adapter_that_cannot_be_closed_keeps_its_verdict(twist: Any) -> None:
+    result = judge("AF-003", twisted(close=twist))
+    assert result["status"] == "PASS"
+    assert any("busy" in problem for problem in result["cleanup"]["problems"])
+
+
 def test_a_system_that_does_not_start_is_an_error_without_an_arm() -> None:
     def broken() -> BuiltinStore:
-        from afterdelete.afterlife.protocol import ProviderError
-
         raise ProviderError("no such program")
 
     result = judge("AF-003", broken)

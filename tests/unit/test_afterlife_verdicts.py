@@ -232,6 +232,31 @@ def test_a_delete_that_takes_effect_within_the_window_passes() -> None:
         assert judge(id, twisted(search=lagging))["status"] == "PASS"
 
 
+def test_an_absence_must_settle_before_it_counts() -> None:
+    """Replicas that take turns: every second look still sees the marker, at the end of the window too."""
+
+    def alternating(original: Callable[..., Any]) -> Callable[..., Any]:
+        store = original.__self__  # type: ignore[attr-defined]
+        texts: dict[str, Any] = {}
+        looks = 0
+
+        def search(ctx: Any, query: str, limit: int) -> Any:
+            nonlocal looks
+            hits = original(ctx, query, limit)
+            if hits:
+                texts[query] = hits
+            elif query in texts and store._all("SELECT 1 FROM tombstones"):
+                looks += 1
+                return texts[query] if looks % 2 else []
+            return hits
+
+        return search
+
+    open_store = twisted(search=alternating)
+    assert judge("AF-003", open_store, without=[Capability.LIFECYCLE_SURFACES])["status"] == "FAIL"
+    assert judge("MT-AF-001", open_store, without=[Capability.LIFECYCLE_SURFACES])["status"] == "INCONCLUSIVE"
+
+
 def test_a_marker_that_returns_by_itself_within_the_next_window_fails_af_003() -> None:
     def returning(original: Callable[..., Any]) -> Callable[..., Any]:
         store = original.__self__  # type: ignore[attr-defined]

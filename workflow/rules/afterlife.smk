@@ -38,12 +38,12 @@ def afterlife_table(wildcards):
     return [folder / name for name in AFTERLIFE_TABLE]
 
 
-def afterlife_environment(wildcards):
-    """The stamp of the system's environment if there is one: built later, it makes a SKIPPED result run again."""
-    from afterdelete.afterlife.environments import stamp
+def afterlife_files(wildcards):
+    """The system's programs and its environment, so that a change of either makes its results again.
 
-    name = afterlife_session().environment(wildcards.system)
-    return [stamp(name)] if name and stamp(name).is_file() else []
+    An environment that is built later makes a SKIPPED result run.
+    """
+    return afterlife_session().files(wildcards.system)
 
 
 rule afterlife:
@@ -53,7 +53,7 @@ rule afterlife:
 
 rule afterlife_result:
     input:
-        afterlife_environment,
+        afterlife_files,
     output:
         AFTERLIFE_RESULTS / "{system}" / "{scenario}-{key}.json",
     wildcard_constraints:

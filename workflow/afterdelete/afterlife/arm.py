@@ -33,9 +33,7 @@ class Arm:
         self.name = name
         self.timeline = Timeline()
         self.holding = False  # a held write is out; the cleanup must let it go
-        self.after_delete: list[
-            str
-        ] = []  # lifecycle hooks that reported that they ran, once the delete was done
+        self.after_delete: list[str] = []  # lifecycle hooks that reported that they ran
         self._guard = guard
         self._watch = watch
         self._evidence = evidence
@@ -223,11 +221,8 @@ class Arm:
         return receipt, self._evidence.note(self.name, operation, _receipt_text(receipt))
 
     def _seen(self, phase: Phase, action: str, marker: str, visible: tuple[str, ...]) -> Event:
-        where = (
-            f"marker visible on {', '.join(visible)}"
-            if visible
-            else "marker absent from every judged surface"
-        )
+        where = f"visible on {', '.join(visible)}" if visible else "absent from every judged surface"
+        where = f"marker {where}"
         if beside := self._watch.beside(marker):
             where += f"; not judged under {self._ctx.contract}: visible on {', '.join(beside)}"
         step = self._evidence.note(self.name, "observe", where)

@@ -122,7 +122,7 @@ class Cleaner:
         return True
 
     def _failed(self, what: str, error: ProviderError) -> None:
-        self._problems.append(f"could not {what}: {error}")
+        self._problems.append(self._guard.markers.clean(f"could not {what}: {error}", limit=300))
         self._patience = 0 if isinstance(error, AdapterTimeout) else self._patience - 1
         if self._patience <= 0:
             raise _Gone

@@ -44,7 +44,7 @@ def _ask(session: Session, name: str) -> tuple[Description, Declared]:
     try:
         return guard.describe(), guard.call(believed, adapter, session.config.systems[name].without)
     finally:
-        adapter.close()
+        guard.close()
 
 
 def _system_lines(description: Description, declared: Declared, wanted: list[Scenario]) -> list[str]:
@@ -52,7 +52,7 @@ def _system_lines(description: Description, declared: Declared, wanted: list[Sce
     versions = ", ".join(f"{package} {version}" for package, version in sorted(description.versions.items()))
     lines = [clean(f"{description.name} {description.version}" + (f" ({versions})" if versions else ""))]
     lines.append(f"can: {', '.join(sorted(declared.capabilities)) or 'nothing'}")
-    lines += [f"dropped {each.capability}: {clean(each.reason)}" for each in declared.dropped]
+    lines += [clean(f"dropped {each.capability}: {each.reason}") for each in declared.dropped]
     for scenario in wanted:
         missing = scenario.missing(declared.capabilities)
         contract = scenario.contract(declared.capabilities)

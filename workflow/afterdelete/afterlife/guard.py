@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from afterdelete.afterlife import wire
@@ -30,6 +30,7 @@ from afterdelete.afterlife.protocol import (
 )
 
 T = TypeVar("T")
+_CLOSING = 15.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,8 @@ class Guard:
         try:
             value, error = answer.get(timeout=min(self.limits.call_timeout, remaining))
         except queue.Empty:
-            cause = (
-                "the time budget ran out"
-                if remaining < self.limits.call_timeout
-                else "it did not return in time"
-            )
+            in_time = remaining >= self.limits.call_timeout
+            cause = "it did not return in time" if in_time else "the time budget ran out"
             raise AdapterTimeout(f"{name}: {cause}") from None
         if error is None:
             return value  # type: ignore[return-value]  # None is a value of T where the operation returns None
@@ -149,6 +147,15 @@ class Guard:
             return wire.checked_surfaces(hooks.retrieval_surfaces())
 
         return self.call(retrieval_surfaces)
+
+    def close(self) -> str:
+        """Close the adapter, which may take some seconds to end its programs; what went wrong, or nothing."""
+        guard = Guard(self.adapter, replace(self.limits, call_timeout=_CLOSING), self.markers)
+        try:
+            guard.call(self.adapter.close)
+        except ProviderError as error:
+            return str(error)
+        return ""
 
     def settle(self) -> None:
         """Give a call that was cut short (a Ctrl-C) the chance to end and to enter its receipt."""

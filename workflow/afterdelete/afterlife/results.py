@@ -96,7 +96,7 @@ def _capabilities(result: Result, markers: Markers) -> dict[str, Any]:
     return {
         "used": sorted(declared.capabilities) if declared else [],
         "dropped": [
-            {"capability": each.capability, "reason": markers.clean(each.reason)}
+            {"capability": markers.clean(each.capability), "reason": markers.clean(each.reason)}
             for each in (declared.dropped if declared else ())
         ],
     }

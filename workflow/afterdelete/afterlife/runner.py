@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from afterdelete.afterlife.arm import CONTROL, TRIAL, Arm
 from afterdelete.afterlife.capabilities import Capability
@@ -89,7 +89,6 @@ def run_scenario(
         finally:
             with _undisturbed():
                 run.clean_up()
-                adapter.close()
     except KeyboardInterrupt:
         raise Interrupted(result.cleanup) from None
     result.elapsed_ms = round((time.monotonic() - started) * 1000)
@@ -152,12 +151,15 @@ class _Run:
             result.status, result.reason = Status.ERROR, str(error)
 
     def clean_up(self) -> None:
-        """Undo what the arms did, if any of them began."""
+        """Undo what the arms did, if any of them began, and close the adapter."""
         result = self._result
         arms = [arm for arm in (result.control, result.trial) if arm is not None]
         if arms:
             failed = result.status is Status.ERROR  # also the status of a run that was cut short
             result.cleanup = Cleaner(self._guard, self._capabilities, arms).run(after_failure=failed)
+        problem = self._guard.close()
+        if problem and result.cleanup:
+            result.cleanup = replace(result.cleanup, problems=(*result.cleanup.problems, problem))
 
     def _introduce(self) -> list[Surface]:
         guard, result = self._guard, self._result

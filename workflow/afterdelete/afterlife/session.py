@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from afterdelete.afterlife.catalogue import scenarios
+from afterdelete.afterlife.environments import stamp
 from afterdelete.afterlife.markers import Markers
 from afterdelete.afterlife.opening import opener
 from afterdelete.afterlife.paths import ROOT
 from afterdelete.afterlife.protocol import MemoryAdapter
 from afterdelete.afterlife.results import result_json
 from afterdelete.afterlife.runner import run_scenario
-from afterdelete.afterlife.settings import AfterlifeConfig, ProcessSystem, load
+from afterdelete.afterlife.settings import AfterlifeConfig, HttpSystem, Launch, load
 from afterdelete.core.canonical import content_key
 from afterdelete.core.errors import AfterDeleteError
 
@@ -100,14 +101,26 @@ class Session:
             "parameters": parameters,
         }
 
-    def environment(self, name: str) -> str | None:
-        """The pinned environment that system ``name`` needs."""
+    def files(self, name: str) -> list[Path]:
+        """Files that decide how system ``name`` behaves.
+
+        Those are its program, the Python files beside it, and the stamp of its environment.
+        """
         system = self.config.systems[name]
-        return system.environment if isinstance(system, ProcessSystem) else None
+        launch = system.launch if isinstance(system, HttpSystem) else system
+        if not isinstance(launch, Launch):
+            return []
+        folder = self.path.resolve().parent
+        programs = [folder / word for word in launch.command if (folder / word).is_file()]
+        beside = [path for program in programs for path in program.parent.glob("*.py")]
+        stamps = [stamp(launch.environment)] if launch.environment else []
+        return sorted({*programs, *beside, *(path for path in stamps if path.is_file())})
 
     def reproduce(self, name: str, id: str) -> str:
         """The command that gives this result again."""
         words = ["afterdelete", "afterlife", "test", "--system", name, "--scenario", id]
         if self.path != DEFAULT_CONFIG:
-            words[3:3] = ["--config", str(self.path)]
+            here = Path.cwd()
+            inside = self.path.is_relative_to(here)
+            words[3:3] = ["--config", str(self.path.relative_to(here) if inside else self.path)]
         return shlex.join(words)

@@ -89,7 +89,10 @@ class Watch:
         return self._poll_for(lambda visible: bool(visible), marker)
 
     def until_absent(self, marker: str) -> tuple[str, ...]:
-        """Poll until several looks in a row show no ``marker``, or the window ends; return where it is."""
+        """Poll until several looks in a row show no ``marker``, or the window ends; return where it is.
+
+        An absence that is not yet settled when the window ends is given the looks that it lacks.
+        """
         absences = 0
 
         def settled(visible: tuple[str, ...]) -> bool:
@@ -98,7 +101,11 @@ class Watch:
             return absences >= _SETTLED_LOOKS
 
         last = self._poll_for(settled, marker)
-        return last if absences < _SETTLED_LOOKS else ()
+        while 0 < absences < _SETTLED_LOOKS:
+            time.sleep(self._guard.limits.interval)
+            last = self.look(marker)
+            settled(last)
+        return last
 
     def wait_window(self) -> None:
         """Let one consistency window pass."""

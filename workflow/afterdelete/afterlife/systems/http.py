@@ -34,6 +34,7 @@ _OPTIONAL = {"discard", "begin_pending_write", "release_pending_writes", "record
 _OPTIONAL |= {"start_session", "consolidate", "restart", "delete_thread"}
 _BUSY = {502, 503, 504}
 _PAUSES = (0.1, 0.3, 0.9)  # seconds before each further try
+_WAITS = 600  # further tries for who is there
 _CHUNK = 65_536
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _REQUESTS = {
@@ -116,7 +117,8 @@ class HttpAdapter(RemoteAdapter):
 
     def _ask(self, op: str, args: dict[str, Any]) -> Any:
         deadline = time.monotonic() + self._endpoint.timeout
-        pauses = _PAUSES if op in _REPEATABLE else ()
+        # A service that restarts is asked who it is until it answers; the deadline ends that.
+        pauses = (*_PAUSES, *(_PAUSES[-1:] * _WAITS if op == "system" else ())) if op in _REPEATABLE else ()
         for pause in (*pauses, None):
             last = pause is None or time.monotonic() + pause >= deadline
             try:
