@@ -9,7 +9,14 @@ from pathlib import Path
 
 AFTERLIFE_CONFIG = Path(config.get("afterlife", "config/afterlife/default.yaml"))
 AFTERLIFE_RESULTS = Path("results") / "afterlife"
-AFTERLIFE_TABLE = ["table.parquet", "table.json", "table.csv", "report.json", "report.html", "junit.xml"]
+AFTERLIFE_TABLE = [
+    "table.parquet",
+    "table.json",
+    "table.csv",
+    "report.json",
+    "report.html",
+    "junit.xml",
+]
 AFTERLIFE_SCRIPTS = Path(workflow.current_basedir).parent / "scripts"
 
 
@@ -28,13 +35,18 @@ def afterlife_session():
 
 def afterlife_results(wildcards):
     session = afterlife_session()
-    return [AFTERLIFE_RESULTS / session.result_file(name, id) for name, id in session.chosen([], [])]
+    return [
+        AFTERLIFE_RESULTS / session.result_file(name, id)
+        for name, id in session.chosen([], [])
+    ]
 
 
 def afterlife_table(wildcards):
     from afterdelete.core.canonical import content_key
 
-    folder = AFTERLIFE_RESULTS / f"table-{content_key(afterlife_session().table_recipe())}"
+    folder = (
+        AFTERLIFE_RESULTS / f"table-{content_key(afterlife_session().table_recipe())}"
+    )
     return [folder / name for name in AFTERLIFE_TABLE]
 
 
