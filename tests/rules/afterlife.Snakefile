@@ -1,0 +1,2 @@
+# The Afterlife rules alone, as the main Snakefile includes them.
+include: "../../workflow/rules/afterlife.smk"
