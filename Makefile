@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STUDY ?= quick
+include afterlife.mk
+
 PIP_INSTALL = $(1)/bin/pip install --quiet --disable-pip-version-check
 
 .PHONY: audit test lint verify determinism plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
@@ -10,7 +12,7 @@ PIP_INSTALL = $(1)/bin/pip install --quiet --disable-pip-version-check
 audit: env  ## run the audit (STUDY=quick) on a real model and leave results/report/$(STUDY)/index.html
 	$(BIN)/afterdelete run $(STUDY)
 
-test: env env-transformers  ## every test: library, workflow rules, end to end on small real models
+test: env env-transformers env-memory-langgraph  ## every test: library, workflow rules, end to end on small real models
 	$(BIN)/python -m pytest
 
 lint: env  ## linters and types, as CI runs them
@@ -42,6 +44,8 @@ bench-bootstrap: env  ## 400 cells x 10,000 resamples
 bench-inference: env env-transformers  ## our engine against transformers; replies with reuse on, off, shuffled
 	$(BIN)/python benchmarks/bench_inference.py --transformers-python .venv-transformers/bin/python
 	$(BIN)/python benchmarks/bench_inference.py --exactness 210
+
+.DEFAULT_GOAL := audit
 
 env: $(VENV)/.installed
 

@@ -63,6 +63,15 @@ def test_logical_digest_ignores_row_order_alone(order: list[int]) -> None:
     assert logical_digest(TABLE.rename_columns(["a", "c"])) != logical_digest(TABLE)
 
 
+def test_logical_digest_survives_the_file(tmp_path: Path) -> None:
+    kind = pa.list_(pa.struct([("x", pa.list_(pa.string())), ("y", pa.int32())]))
+    table = pa.table({"a": pa.array([[{"x": ["p"], "y": 1}], [], None], kind)})
+    data = _write(tmp_path, table=table)
+    assert logical_digest(read_artifact(data)) == logical_digest(table)
+    other = pa.list_(pa.struct([("x", pa.list_(pa.string())), ("y", pa.int64())]))
+    assert logical_digest(pa.table({"a": table["a"].cast(other)})) != logical_digest(table)
+
+
 def _truncate(data: Path) -> None:
     data.write_bytes(data.read_bytes()[:-10])
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from afterdelete import __version__
+from afterdelete.afterlife import cli as afterlife_cli
 from afterdelete.config.load import Config
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.plan.study import StudyPlan, describe, plan_study
@@ -58,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         if name == "run":
             sub.add_argument("--profile", default="profiles/local", help="Snakemake profile directory")
+    afterlife = afterlife_cli.add_parser(commands)
+    afterlife.set_defaults(command=afterlife_cli.run)
     return parser
 
 

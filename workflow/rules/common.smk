@@ -10,7 +10,11 @@ from afterdelete.core.errors import AfterDeleteError
 from afterdelete.plan.status import is_finished, refuse_damaged
 from afterdelete.plan.study import plan_study
 
-OVERRIDES = {name: value for name, value in config.items() if name != "config_dir"}
+OVERRIDES = {
+    name: value
+    for name, value in config.items()
+    if name not in {"config_dir", "afterlife"}
+}
 CONFIG_DIR = Path(config.get("config_dir", "config"))
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 
