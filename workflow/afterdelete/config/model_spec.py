@@ -74,18 +74,22 @@ class ModelFile(_Strict):
 
 
 class ModelSpec(_Strict):
-    """Everything that decides a reply (see :meth:`identity`), and where to get or reach the model."""
+    """Everything that decides a reply, and where to get or reach the model."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-    license: str
-    engine: EngineName
-    system_role: SystemRole = "native"
-    template_date: datetime.date | None = None
-    revision: Commit | None = None
+    license: Annotated[str, Field(description="SPDX name, for the reader.")]
+    engine: Annotated[EngineName, Field(description="What computes the replies.")]
+    system_role: Annotated[
+        SystemRole, Field(description="A system turn of its own, merged into the user turn, or an error.")
+    ] = "native"
+    template_date: Annotated[
+        datetime.date | None, Field(description="The date that a dating chat template is given.")
+    ] = None
+    revision: Annotated[Commit | None, Field(description="Full commit id of the repository.")] = None
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")] | None = None
-    snapshot: bool = False
+    snapshot: Annotated[bool, Field(description="Fetch every file of `repo` at `revision`.")] = False
     files: list[ModelFile] = []
-    dtype: str = "float32"
+    dtype: Annotated[str, Field(description="Of the weights as computed with.")] = "float32"
     context: Annotated[int, Field(ge=128, description="tokens, prompt and reply together")] = 4096
     max_new_tokens: Annotated[int, Field(ge=1, le=4096)] = 96
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 20260809

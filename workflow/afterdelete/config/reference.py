@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.config.schema import AuditorConfig, Contract, Main, Operators, Panel, StudyConfig
 
 INTRO = """# Configuration
@@ -29,6 +30,13 @@ Your own model is one YAML in `models/`: copy `models/smollm2-135m.yaml` for a G
 speaks the OpenAI protocol, then name it under `models` of a study. Your own study is one YAML in `studies/`;
 give it panels of its own in `panels.yaml`, so that its profiles are new to it.
 """
+_NAMES = {
+    "int": "whole number",
+    "str": "text",
+    "float": "number",
+    "bool": "`true` or `false`",
+    "date": "date",
+}
 FILES: list[tuple[str, type[BaseModel]]] = [
     ("config.yaml", Main),
     ("studies/<name>.yaml", StudyConfig),
@@ -36,6 +44,7 @@ FILES: list[tuple[str, type[BaseModel]]] = [
     ("contracts/<name>.yaml", Contract),
     ("operators.yaml", Operators),
     ("auditors.yaml: one entry an auditor", AuditorConfig),
+    ("models/<name>.yaml", ModelSpec),
 ]
 
 
@@ -87,7 +96,7 @@ def _type(annotation: Any) -> str:
         return "mapping"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "mapping"
-    return {"int": "whole number", "str": "text", "float": "number"}.get(annotation.__name__, "mapping")
+    return _NAMES.get(annotation.__name__, "mapping")
 
 
 def _shown(value: Any) -> str:
