@@ -159,7 +159,6 @@ def test_the_doctor_says_what_a_system_lacks(tmp_path: Path) -> None:
         ("builtin-late-write", "MT-AF-001"),
         ("builtin-reingestion", "MT-AF-002"),
         ("builtin-no-delete", "AF-003"),
-        ("http-late-write", "MT-AF-001"),
         ("http-empty-release", "MT-AF-001"),
     ],
 )
