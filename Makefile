@@ -3,14 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STUDY ?= quick
+include afterlife.mk
+
 PIP_INSTALL = $(1)/bin/pip install --quiet --disable-pip-version-check
 
-.PHONY: audit test lint env env-transformers verify-env plan unlock clean-env bench bench-inference
+.PHONY: audit test lint verify determinism plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
 
 audit: env  ## run the audit (STUDY=quick) on a real model and leave results/report/$(STUDY)/index.html
 	$(BIN)/afterdelete run $(STUDY)
 
-test: env env-transformers  ## every test: library, workflow rules, end to end on small real models
+test: env env-transformers env-memory-langgraph  ## every test: library, workflow rules, end to end on small real models
 	$(BIN)/python -m pytest
 
 lint: env  ## linters and types, as CI runs them
@@ -19,11 +21,31 @@ lint: env  ## linters and types, as CI runs them
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
 
+verify: env  ## recompute every checksum, key and link of STUDY, and compare with data/frozen
+	$(BIN)/afterdelete verify $(STUDY)
+
+determinism: env  ## ask a sample of STUDY's requests again: other order, no reuse, batch 1
+	$(BIN)/snakemake --profile profiles/local --config study=$(STUDY) -- determinism
+
 plan: env  ## what STUDY would do, without doing it
 	$(BIN)/afterdelete plan $(STUDY)
 
 unlock: env  ## release the lock of a run that was killed
 	$(BIN)/snakemake --unlock
+
+bench: bench-stages bench-bootstrap bench-inference  ## every benchmark, one after another
+
+bench-stages: env  ## time and memory from profiles to deleted, 20,000 and 200,000 profiles
+	$(BIN)/python benchmarks/bench_stages.py
+
+bench-bootstrap: env  ## 400 cells x 10,000 resamples
+	$(BIN)/python benchmarks/bench_bootstrap.py
+
+bench-inference: env env-transformers  ## our engine against transformers; replies with reuse on, off, shuffled
+	$(BIN)/python benchmarks/bench_inference.py --transformers-python .venv-transformers/bin/python
+	$(BIN)/python benchmarks/bench_inference.py --exactness 210
+
+.DEFAULT_GOAL := audit
 
 env: $(VENV)/.installed
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.catalogue import scenarios
 from afterdelete.afterlife.guard import Limits
@@ -15,7 +17,6 @@ from afterdelete.afterlife.protocol import HookReceipt, MemoryAdapter
 from afterdelete.afterlife.results import result_json
 from afterdelete.afterlife.runner import run_scenario
 from afterdelete.afterlife.systems.builtin import BuiltinStore, Defect
-from jsonschema import Draft202012Validator
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((ROOT / "schema" / "afterlife-1.0.schema.json").read_text(encoding="utf-8"))

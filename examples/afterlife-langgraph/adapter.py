@@ -15,6 +15,8 @@ from pathlib import Path
 
 os.environ["LANGSMITH_TRACING"] = "false"  # before the import: nothing may be sent anywhere
 
+from app import MemoryApp
+
 from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.protocol import (
     Context,
@@ -30,7 +32,6 @@ from afterdelete.afterlife.protocol import (
     Surface,
 )
 from afterdelete.afterlife.worker import serve, state_folder
-from app import MemoryApp
 
 _PACKAGES = ("langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite")
 _KINDS = {"memory": "memories", "tombstone": "tombstones", "session": "session", "profile": "profile"}

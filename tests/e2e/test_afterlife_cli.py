@@ -16,8 +16,8 @@ from typing import Any
 from xml.etree import ElementTree as XML
 
 import pytest
-from afterdelete.afterlife.markers import Markers
 
+from afterdelete.afterlife.markers import Markers
 from tests.afterlife_support import ROOT, fits_report
 from tests.e2e.test_afterlife_http import service
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 import yaml
-from afterdelete.afterlife.session import Session
-from afterdelete.afterlife.systems import http
 from jsonschema import Draft202012Validator
 
+from afterdelete.afterlife.session import Session
+from afterdelete.afterlife.systems import http
 from tests.afterlife_support import ROOT, fits_result
 
 SERVICE = ROOT / "examples" / "afterlife-http" / "service.py"

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from afterdelete.afterlife.environments import SystemAbsent, interpreter
 from afterdelete.afterlife.markers import Markers
 from afterdelete.afterlife.protocol import Context, DeletionContract
 from afterdelete.afterlife.session import Session
-
 from tests.afterlife_support import fits_result
 
 try:

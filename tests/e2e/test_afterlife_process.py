@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from afterdelete.afterlife.session import Session
 
+from afterdelete.afterlife.session import Session
 from tests.afterlife_support import fits_result
 
 WORKER = """

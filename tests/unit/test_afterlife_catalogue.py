@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from afterdelete.afterlife.capabilities import OPERATIONS, Capability
 from afterdelete.afterlife.catalogue import scenarios
 from afterdelete.afterlife.declared import believed
@@ -10,7 +11,6 @@ from afterdelete.afterlife.protocol import Description, MemoryAdapter, MemoryLif
 from afterdelete.afterlife.report_html import _TITLES
 from afterdelete.afterlife.scenarios import SCRIPTS
 from afterdelete.afterlife.systems.builtin import BuiltinStore
-
 from tests.afterlife_support import ROOT, always, judge, twisted
 
 

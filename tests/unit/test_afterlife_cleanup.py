@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.catalogue import scenarios
 from afterdelete.afterlife.protocol import Context, ProviderError
 from afterdelete.afterlife.runner import Interrupted, run_scenario
 from afterdelete.afterlife.systems.builtin import BuiltinStore, Defect
-
 from tests.afterlife_support import QUICK, judge, twisted
 
 IDS = ["MT-AF-001", "MT-AF-002", "AF-003"]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.protocol import Created, Hit, HookReceipt
 from afterdelete.afterlife.systems.builtin import BuiltinStore, Defect
-
 from tests.afterlife_support import claims, judge, twisted
 
 

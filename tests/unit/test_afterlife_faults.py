@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from afterdelete.afterlife.protocol import Created, Hit, HookReceipt, ProviderError, Surface
-from afterdelete.afterlife.systems.builtin import BuiltinStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from afterdelete.afterlife.protocol import Created, Hit, HookReceipt, ProviderError, Surface
+from afterdelete.afterlife.systems.builtin import BuiltinStore
 from tests.afterlife_support import QUICK, always, judge, raising, twisted
 
 IDS = ["MT-AF-001", "MT-AF-002", "AF-003"]

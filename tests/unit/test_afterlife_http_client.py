@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+
 from afterdelete.afterlife.protocol import AdapterTimeout, Context, Created, ProtocolViolation, ProviderError
 from afterdelete.afterlife.systems.http import Endpoint, HttpAdapter
-
 from tests.afterlife_support import judge
 
 CTX = Context("afterlife-0123")

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from afterdelete.afterlife import cli
 
+from afterdelete.afterlife import cli
 from tests.afterlife_support import ROOT
 
 PACKAGE = ROOT / "workflow" / "afterdelete" / "afterlife"

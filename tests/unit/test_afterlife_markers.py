@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from afterdelete.afterlife.markers import MASK, Markers, shows
-from afterdelete.afterlife.protocol import ProviderError
-from afterdelete.afterlife.systems.builtin import BuiltinStore
 from hypothesis import given
 from hypothesis import strategies as st
 
+from afterdelete.afterlife.markers import MASK, Markers, shows
+from afterdelete.afterlife.protocol import ProviderError
+from afterdelete.afterlife.systems.builtin import BuiltinStore
 from tests.afterlife_support import judge, twisted
 
 

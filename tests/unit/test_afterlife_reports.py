@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as XML
 
 import pytest
+
 from afterdelete.afterlife.protocol import Description, ProviderError
 from afterdelete.afterlife.report_html import html
 from afterdelete.afterlife.report_junit import junit
@@ -17,7 +18,6 @@ from afterdelete.afterlife.report_text import finding_lines, leftover_lines, tab
 from afterdelete.afterlife.results import report_json
 from afterdelete.afterlife.stage import table_row
 from afterdelete.afterlife.systems.builtin import BuiltinStore, Defect
-
 from tests.afterlife_support import always, fits_report, judge, raising, twisted
 
 HOSTILE = "<script>alert('x')</script>&\"\x00\x1b[31m]]>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from afterdelete.afterlife.catalogue import scenarios
 from afterdelete.afterlife.environments import SystemAbsent, interpreter
 from afterdelete.afterlife.session import Session
@@ -12,7 +13,6 @@ from afterdelete.afterlife.settings import HttpSystem, load
 from afterdelete.afterlife.systems.http import checked_base_url, token_from
 from afterdelete.core.canonical import sha256_file
 from afterdelete.core.errors import AfterDeleteError
-
 from tests.afterlife_support import ROOT
 
 GOOD = "systems:\n  store: {kind: builtin}\n"

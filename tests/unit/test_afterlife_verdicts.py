@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from afterdelete.afterlife.capabilities import Capability
 from afterdelete.afterlife.catalogue import scenarios
 from afterdelete.afterlife.protocol import HookReceipt, ProviderError
 from afterdelete.afterlife.systems.builtin import BuiltinStore, Defect
 from afterdelete.afterlife.verdict import Status, exit_code
-
 from tests.afterlife_support import QUICK, always, judge, raising, twisted
 
 D = Defect

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from afterdelete.core import atomic
 from afterdelete.core.artifacts import Upstream, logical_digest, read_artifact, write_artifact
 from afterdelete.core.canonical import canonical_json, content_key
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.core.manifest import damage, manifest_path, read_manifest
-from hypothesis import given
-from hypothesis import strategies as st
 
 RECIPE = {
     "key_version": 1,
@@ -60,6 +61,15 @@ def test_logical_digest_ignores_row_order_alone(order: list[int]) -> None:
     assert logical_digest(TABLE.take(order)) == logical_digest(TABLE)
     assert logical_digest(TABLE.slice(0, 2)) != logical_digest(TABLE)
     assert logical_digest(TABLE.rename_columns(["a", "c"])) != logical_digest(TABLE)
+
+
+def test_logical_digest_survives_the_file(tmp_path: Path) -> None:
+    kind = pa.list_(pa.struct([("x", pa.list_(pa.string())), ("y", pa.int32())]))
+    table = pa.table({"a": pa.array([[{"x": ["p"], "y": 1}], [], None], kind)})
+    data = _write(tmp_path, table=table)
+    assert logical_digest(read_artifact(data)) == logical_digest(table)
+    other = pa.list_(pa.struct([("x", pa.list_(pa.string())), ("y", pa.int64())]))
+    assert logical_digest(pa.table({"a": table["a"].cast(other)})) != logical_digest(table)
 
 
 def _truncate(data: Path) -> None:

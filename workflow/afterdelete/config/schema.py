@@ -37,6 +37,13 @@ class Seeds(Strict):
     ood: int = Field(default=20260831, ge=0)
 
 
+class Determinism(Strict):
+    """The determinism check: a sample of requests is asked again under other circumstances."""
+
+    sample: int = Field(default=24, ge=1, le=10_000, description="Requests to ask again, for each model.")
+    seed: int = Field(default=20260809, ge=0, description="Seed of the sample and of the other order.")
+
+
 class Main(Strict):
     """config/config.yaml: what holds for every study."""
 
@@ -56,6 +63,7 @@ class Main(Strict):
     scoring_parser: int = Field(1, description="Parser that scores stored raw replies.")
     seeds: Seeds = Field(default=Seeds(), description="Generator seeds.")
     bootstrap: Bootstrap = Field(default=Bootstrap(), description="Intervals.")
+    determinism: Determinism = Field(default=Determinism(), description="The determinism check.")
 
 
 class Panel(Strict):

@@ -33,11 +33,20 @@ def logical_digest(table: pa.Table) -> str:
     Independent of row order, compression, writer version and platform.
     """
     digest = hashlib.sha256()
-    digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]).encode())
+    digest.update(canonical_json(_described(pa.struct(list(table.schema)))).encode())
     for line in sorted(canonical_json(row) for row in table.to_pylist()):
         digest.update(b"\n")
         digest.update(line.encode())
     return digest.hexdigest()
+
+
+def _described(kind: pa.DataType) -> Any:
+    """A type as plain data. A list's inner field has no name here: writers of parquet rename it."""
+    if pa.types.is_struct(kind):
+        return [[kind.field(at).name, _described(kind.field(at).type)] for at in range(kind.num_fields)]
+    if pa.types.is_list(kind):
+        return {"list": _described(kind.value_type)}
+    return str(kind)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from afterdelete.config.load import Config
+from afterdelete.config.model_spec import ModelSpec, load_model_spec
 from afterdelete.config.schema import Panel, StudyConfig
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines.spec import ModelSpec, load_model_spec
 from afterdelete.memory.delete import NO_DELETION
 from afterdelete.plan import versions
 from afterdelete.plan.node import Node, make_node, shard_name
@@ -86,6 +86,25 @@ class Builder:
             **_by_role(cells, ("profiles", "scored", "audit", "activate", "certified")),
         }
         return self._single("report", name, parameters, inputs)
+
+    def determinism(self, model: str, cells: Sequence[Cell]) -> Node:
+        """Asking a sample of one model's audit requests again; not part of what a study needs."""
+        audits = _by_role([cell for cell in cells if cell.model == model], ("audit",))
+        parameters = {
+            "model": self._model(model).identity(),
+            "protocol_parser": self.config.main.protocol_parser,
+            **self.config.main.determinism.model_dump(),
+        }
+        return make_node(
+            "determinism",
+            versions.STAGES["determinism"],
+            model,
+            parameters,
+            audits,
+            ("all",),
+            model=model,
+            requests=self.config.main.determinism.sample,
+        )
 
     def _single(self, stage: str, name: str, parameters: dict[str, Any], inputs: dict[str, Node]) -> Node:
         return make_node(stage, versions.STAGES[stage], name, parameters, inputs, ("all",))

@@ -56,7 +56,10 @@ class Cell:
 
 @dataclass
 class StudyPlan:
-    """Every node of a study by directory, its cells, and what it asks of the model."""
+    """Every node of a study by directory, its cells, and what it asks of the model.
+
+    ``checks`` are nodes that are made on request only (the determinism check of each model).
+    """
 
     name: str
     study: StudyConfig
@@ -66,9 +69,13 @@ class StudyPlan:
     summary: Node
     headline: Node
     report: Node
+    checks: list[Node] = field(default_factory=list)
 
     def node(self, directory: str) -> Node:
         """The node of ``<stage>/<label>-<key>``; AfterDeleteError if the study has none such."""
+        for check in self.checks:
+            if check.directory == directory:
+                return check
         if directory not in self.nodes:
             raise AfterDeleteError(
                 f"{directory} is not part of study {self.name}",
@@ -113,7 +120,8 @@ def plan_study(config: Config, name: str | None = None) -> StudyPlan:
     report = builder.report(name, summary, cells)
     for node in (line, summary, report):
         nodes[node.directory] = node
-    plan = StudyPlan(name, study, config, nodes, cells, summary, line, report)
+    checks = [builder.determinism(model, cells) for model in study.models]
+    plan = StudyPlan(name, study, config, nodes, cells, summary, line, report, checks)
     bound = plan.request_bound()
     if study.max_requests is not None and bound > study.max_requests:
         raise AfterDeleteError(

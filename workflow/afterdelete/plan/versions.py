@@ -19,5 +19,6 @@ STAGES: dict[str, int] = {
     "headline": 1,
     "summary": 1,
     "report": 1,
+    "determinism": 1,
 }
 PROMPT = 1

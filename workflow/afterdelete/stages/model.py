@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from afterdelete import auditors
+from afterdelete.config.model_spec import ModelSpec, load_model_spec
+from afterdelete.core.artifacts import read_artifact
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines import open_engine
-from afterdelete.engines.spec import load_model_spec
-from afterdelete.lifecycle import activate, audit
+from afterdelete.lifecycle import activate, audit, determinism
 from afterdelete.lifecycle.exchange import Model
 from afterdelete.plan.progress import Progress
 from afterdelete.prompts.parse import parser
@@ -49,6 +51,28 @@ def make_activate(job: Job) -> Made:
     )
 
 
+def make_determinism(job: Job) -> Made:
+    """Ask a sample of the study's audit requests again: other order, no reuse, batch 1."""
+    wanted = job.parameters
+    audits = {
+        node.directory: pa.concat_tables(
+            [read_artifact(job.artifact(node, shard), node.key) for shard in node.shards]
+        )
+        for node in job.node.inputs.values()
+    }
+    rows = determinism.sample(audits, wanted["sample"], wanted["seed"])
+    spec, files = _spec_and_files(job)
+    with open_engine(
+        spec.model_copy(update={"batch_size": 1}), files, reuse=False, threads=job.threads
+    ) as engine:
+        table = determinism.ask_again(
+            rows, engine, parser(wanted["protocol_parser"]), model=spec.name, kind=spec.engine
+        )
+        provenance = engine.provenance()
+    print(determinism.line(table), file=sys.stderr, flush=True)
+    return table, {"engine": provenance}
+
+
 def _with_model(job: Job, work: Callable[[Model], pa.Table]) -> Made:
     with _model(job) as (model, provenance):
         started = time.monotonic()
@@ -65,15 +89,19 @@ def _with_model(job: Job, work: Callable[[Model], pa.Table]) -> Made:
 
 @contextmanager
 def _model(job: Job) -> Iterator[tuple[Model, dict[str, Any]]]:
+    spec, files = _spec_and_files(job)
+    start, stop = job.range()
+    progress = Progress.of(job.results, job.node, job.shard, total=job.node.requests * (stop - start))
+    with open_engine(spec, files, threads=job.threads) as engine:
+        yield Model(engine, progress.report), engine.provenance()
+    progress.finish()
+
+
+def _spec_and_files(job: Job) -> tuple[ModelSpec, dict[str, Path]]:
     config = job.plan.config
     spec = load_model_spec(config.directory / "models" / f"{job.node.model}.yaml")
     if spec.identity() != job.parameters["model"]:
         raise AfterDeleteError(
             f"config/models/{job.node.model}.yaml changed since this job was planned", "run again"
         )
-    files = model_files(spec, Path(config.main.models))
-    start, stop = job.range()
-    progress = Progress.of(job.results, job.node, job.shard, total=job.node.requests * (stop - start))
-    with open_engine(spec, files, threads=job.threads) as engine:
-        yield Model(engine, progress.report), engine.provenance()
-    progress.finish()
+    return spec, model_files(spec, Path(config.main.models))
