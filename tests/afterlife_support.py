@@ -20,12 +20,12 @@ from afterdelete.afterlife.systems.builtin import BuiltinStore, Defect
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((ROOT / "schema" / "afterlife-1.0.schema.json").read_text(encoding="utf-8"))
-QUICK = Limits(window=0.04, interval=0.008, call_timeout=1.0, budget=10.0)
+QUICK = Limits(window=0.02, interval=0.005, call_timeout=1.0, budget=10.0)
 FACTS = {
     "name": "store",
     "title": "A store",
     "configuration": {"kind": "builtin"},
-    "times": {"window_ms": 40, "interval_ms": 8},
+    "times": {"window_ms": 20, "interval_ms": 5},
 }
 Twist = Callable[[Callable[..., Any]], Callable[..., Any]]
 

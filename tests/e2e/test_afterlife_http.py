@@ -24,7 +24,7 @@ from tests.afterlife_support import ROOT, fits_result
 SERVICE = ROOT / "examples" / "afterlife-http" / "service.py"
 API = yaml.safe_load((ROOT / "docs" / "afterlife-http.openapi.yaml").read_text(encoding="utf-8"))
 ALL_PASS = {"MT-AF-001": "PASS", "MT-AF-002": "PASS", "AF-003": "PASS"}
-TIMES = {"window_ms": 80, "interval_ms": 20, "call_timeout_ms": 4000}
+TIMES = {"window_ms": 40, "interval_ms": 10, "call_timeout_ms": 4000}
 
 
 @contextmanager

@@ -26,7 +26,7 @@ THREAD = Context("afterlife-e2e-thread", DeletionContract.THREAD_CHECKPOINT)
 def session() -> Session:
     """The committed configuration with a shorter window."""
     committed = Session.read()
-    times = committed.config.times.model_copy(update={"window_ms": 150})
+    times = committed.config.times.model_copy(update={"window_ms": 60})
     return replace(committed, config=committed.config.model_copy(update={"times": times}))
 
 

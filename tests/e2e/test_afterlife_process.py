@@ -40,7 +40,7 @@ IDS = ["MT-AF-001", "MT-AF-002", "AF-003"]
 def session(folder: Path, body: str = "    pass", defect: str = "none", **times: int) -> Session:
     (folder / "worker.py").write_text(WORKER.replace("{body}", body), encoding="utf-8")
     config = {
-        "times": {"window_ms": 60, "interval_ms": 20, "call_timeout_ms": 5000, **times},
+        "times": {"window_ms": 30, "interval_ms": 10, "call_timeout_ms": 5000, **times},
         "systems": {"worker": {"kind": "process", "command": ["python", "worker.py", defect]}},
     }
     path = folder / "process.yaml"

@@ -23,7 +23,7 @@ IDS = ["MT-AF-001", "MT-AF-002", "AF-003"]
 CHANGES = ["write", "delete", "begin_pending_write", "release_pending_writes", "record_conversation"]
 CHANGES += ["consolidate", "start_session", "restart", "delete_thread"]
 LOOKS = ["search", "inspect_surface"]
-FAST = replace(QUICK, window=0.02)
+FAST = replace(QUICK, window=0.01)
 SOMEBODY = Context("somebody-else-entirely")
 
 

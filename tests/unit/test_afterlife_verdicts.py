@@ -253,7 +253,8 @@ def test_an_absence_must_settle_before_it_counts() -> None:
         return search
 
     open_store = twisted(search=alternating)
-    assert judge("AF-003", open_store, without=[Capability.LIFECYCLE_SURFACES])["status"] == "FAIL"
+    failed = judge("AF-003", open_store, without=[Capability.LIFECYCLE_SURFACES])
+    assert (failed["status"], failed["event"], failed["afterlife"]["resurrected"]) == ("FAIL", 4, False)
     assert judge("MT-AF-001", open_store, without=[Capability.LIFECYCLE_SURFACES])["status"] == "INCONCLUSIVE"
 
 

@@ -42,12 +42,11 @@ def finding_lines(report: dict[str, Any]) -> list[str]:
 
 
 def timeline_lines(result: dict[str, Any]) -> list[str]:
-    """The events of the trial arm, one a line; the first resurrection is pointed at."""
-    afterlife = result.get("afterlife") or {"events": [], "first_resurrection_event": None}
+    """The events of the trial arm, one a line; the look that made a FAIL is pointed at."""
     return [
-        f"{'>' if event['seq'] == afterlife['first_resurrection_event'] else ' '}"
+        f"{'>' if event['seq'] == result['event'] else ' '}"
         f"{event['seq']:>3}  {event['phase']:<16}  {event['action']}: {event['detail']}"
-        for event in afterlife["events"]
+        for event in result.get("afterlife", {}).get("events", [])
     ]
 
 

@@ -32,6 +32,7 @@ def result_json(
         "system": {**system, **_description(result, markers)},
         "status": str(result.status),
         "label": result.label,
+        "event": result.event,
         "reason": result.reason,
         "capabilities": _capabilities(result, markers),
         "control": {"held": result.control_held, "events": _events(result.control)},
@@ -68,7 +69,7 @@ def _afterlife(result: Result, reproduce: list[str]) -> dict[str, Any]:
         "surfaces_checked": list(trial.surfaces) if trial else [],
         "events": _events(trial),
         "resurrected": result.resurrected,
-        "first_resurrection_event": result.first_resurrection.seq if result.first_resurrection else None,
+        "first_resurrection_event": result.event if result.resurrected else None,
         "resurrection_trigger": result.trigger if result.resurrected else None,
         "reproduce": reproduce,
     }

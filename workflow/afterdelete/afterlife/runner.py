@@ -27,7 +27,7 @@ from afterdelete.afterlife.protocol import (
     Surface,
 )
 from afterdelete.afterlife.scenarios import SCRIPTS
-from afterdelete.afterlife.timeline import Event, Evidence
+from afterdelete.afterlife.timeline import Evidence
 from afterdelete.afterlife.verdict import Failed, Inconclusive, Status
 from afterdelete.afterlife.watch import Watch, divide
 
@@ -46,16 +46,12 @@ class Result:
     trial: Arm | None = None
     control: Arm | None = None
     control_held: bool | None = None
-    first_resurrection: Event | None = None
+    event: int | None = None  # seq of the look that made it a FAIL
     trigger: str | None = None
+    resurrected: bool = False  # the marker came back after its absence had been confirmed
     evidence: Evidence = field(default_factory=Evidence)
     cleanup: Cleanup | None = None
     elapsed_ms: int = 0
-
-    @property
-    def resurrected(self) -> bool:
-        """Whether the marker came back after its absence had been confirmed."""
-        return self.first_resurrection is not None
 
 
 def run_scenario(
@@ -144,9 +140,11 @@ class _Run:
             result.status, result.reason = Status.INCONCLUSIVE, str(inconclusive)
         except Failed as failed:
             result.status, result.label, result.reason = Status.FAIL, failed.label, str(failed)
-            result.trigger = failed.trigger
-            if failed.resurrected and result.trial:
-                result.first_resurrection = result.trial.timeline.events[failed.event - 1]
+            result.event, result.trigger, result.resurrected = (
+                failed.event,
+                failed.trigger,
+                failed.resurrected,
+            )
         except ProviderError as error:
             result.status, result.reason = Status.ERROR, str(error)
 

@@ -21,7 +21,7 @@ from afterdelete.core.canonical import content_key
 from afterdelete.core.errors import AfterDeleteError
 
 # Raised when the meaning of a result changes; results under older keys stay where they are.
-STAGE_VERSION = 1
+STAGE_VERSION = 2
 DEFAULT_CONFIG = ROOT / "config" / "afterlife" / "default.yaml"
 
 

@@ -71,7 +71,6 @@ def _collected(args: argparse.Namespace) -> None:
 def table_row(result: dict[str, Any]) -> dict[str, str]:
     """One row of the table: what a claim about a system has to name, and how to see it again."""
     system, afterlife = result["system"], result.get("afterlife") or {}
-    event = afterlife.get("first_resurrection_event")
     return {
         "system": system["name"],
         "product": system["product"] or "",
@@ -82,7 +81,7 @@ def table_row(result: dict[str, Any]) -> dict[str, str]:
         "contract": afterlife.get("deletion_contract", ""),
         "status": result["status"],
         "label": result["label"] or "",
-        "event": "" if event is None else str(event),
+        "event": "" if result["event"] is None else str(result["event"]),
         "trigger": afterlife.get("resurrection_trigger") or "",
         "reason": result["reason"],
         "reproduce": result["reproduce"][0],
