@@ -33,8 +33,8 @@ def test_a_job_killed_midway_continues_and_gives_the_same_artifact(tree: Tree) -
     replies = pq.read_table(lost)
     lost.unlink()
     text = tree.run("--dry-run", "--printshellcmds")
-    command = next(line.strip() for line in text.splitlines() if "audit_run.py" in line)
-    job = shlex.split(command)[1:]
+    line = next(line for line in text.splitlines() if "audit_run.py" in line)
+    job = shlex.split(line[line.index(sys.executable) :])[1:]
     killed = subprocess.run([sys.executable, "-c", DIES, *job], cwd=tree.root, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert not lost.exists()
