@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STUDY ?= quick
 PIP_INSTALL = $(1)/bin/pip install --quiet --disable-pip-version-check
 
-.PHONY: audit test lint env env-transformers verify-env plan unlock clean-env bench bench-inference
+.PHONY: audit test lint verify plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
 
 audit: env  ## run the audit (STUDY=quick) on a real model and leave results/report/$(STUDY)/index.html
 	$(BIN)/afterdelete run $(STUDY)
@@ -19,11 +19,26 @@ lint: env  ## linters and types, as CI runs them
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
 
+verify: env  ## recompute every checksum, key and link of STUDY, and compare with data/frozen
+	$(BIN)/afterdelete verify $(STUDY)
+
 plan: env  ## what STUDY would do, without doing it
 	$(BIN)/afterdelete plan $(STUDY)
 
 unlock: env  ## release the lock of a run that was killed
 	$(BIN)/snakemake --unlock
+
+bench: bench-stages bench-bootstrap bench-inference  ## every benchmark, one after another
+
+bench-stages: env  ## time and memory from profiles to deleted, 20,000 and 200,000 profiles
+	$(BIN)/python benchmarks/bench_stages.py
+
+bench-bootstrap: env  ## 400 cells x 10,000 resamples
+	$(BIN)/python benchmarks/bench_bootstrap.py
+
+bench-inference: env env-transformers  ## our engine against transformers; replies with reuse on, off, shuffled
+	$(BIN)/python benchmarks/bench_inference.py --transformers-python .venv-transformers/bin/python
+	$(BIN)/python benchmarks/bench_inference.py --exactness 210
 
 env: $(VENV)/.installed
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+
 from afterdelete.stats.bootstrap import draw_counts, paired_intervals
 
 AIM_S = 5.0

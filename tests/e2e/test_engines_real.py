@@ -6,15 +6,20 @@ import importlib.util
 import json
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from afterdelete.config.model_spec import ModelSpec, load_model_spec
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines import ChatRequest, ModelSpec, Reply, load_model_spec, open_engine
+from afterdelete.core.provenance import usable_cpus
+from afterdelete.engines import ChatRequest, Reply, open_engine
 from afterdelete.engines.fetch import locate
-from afterdelete.engines.host import usable_cpus
 
 pytestmark = pytest.mark.model
 
@@ -37,10 +42,6 @@ needs_llamacpp = pytest.mark.skipif(
 
 def models_folder() -> Path:
     return Path(os.environ.get("AFTERDELETE_MODELS") or ROOT / "models")
-
-
-def importable(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
 
 
 def load(name: str) -> tuple[ModelSpec, dict[str, Path]]:
@@ -77,6 +78,7 @@ def audit_like() -> list[ChatRequest]:
 @needs_llamacpp
 def test_llamacpp_replies_do_not_depend_on_reuse_or_order() -> None:
     spec, files = load("smollm2-135m")
+    spec = spec.model_copy(update={"max_new_tokens": 32})  # truncation is met sooner, for a shorter test
     requests = audit_like()
     seen: list[int] = []
     with open_engine(spec, files) as engine:
@@ -91,7 +93,7 @@ def test_llamacpp_replies_do_not_depend_on_reuse_or_order() -> None:
     assert seen == list(range(len(requests)))
     assert reused == recomputed == shuffled
     assert {reply.finish_reason for reply in reused} == {"stop", "length"}
-    assert all(reply.completion_tokens == 96 for reply in reused if reply.finish_reason == "length")
+    assert all(reply.completion_tokens == 32 for reply in reused if reply.finish_reason == "length")
     assert len({reply.rendered_sha256 for reply in reused}) == len(requests)
 
 
@@ -110,6 +112,22 @@ def test_llamacpp_drops_the_oldest_states_without_changing_a_reply() -> None:
         assert folder.stat().st_mode & 0o077 == 0
     assert replies[:3] == replies[3:]
     assert not folder.exists()
+
+
+@needs_llamacpp
+def test_llamacpp_computes_again_what_a_cleaner_took() -> None:
+    from afterdelete.engines.llamacpp import LlamaCppEngine
+
+    spec, files = load("smollm2-135m")
+    spec = spec.model_copy(update={"max_new_tokens": 8})
+    with LlamaCppEngine(spec, files) as engine:
+        before = engine.generate([make_request(0, 0)])
+        for path in engine.states_folder.iterdir():
+            path.write_bytes(path.read_bytes()[:1000])
+        damaged = engine.generate([make_request(0, 0)])
+        for path in engine.states_folder.iterdir():
+            path.unlink()
+        assert engine.generate([make_request(0, 0)]) == damaged == before
 
 
 @needs_llamacpp
@@ -157,24 +175,60 @@ def test_llamacpp_says_who_computed() -> None:
     json.dumps(facts)
 
 
-def test_transformers_sees_the_same_tokens_and_repeats_itself() -> None:
-    pytest.importorskip("torch", reason="torch is not installed: envs/transformers.txt")
-    pytest.importorskip("transformers", reason="transformers is not installed: envs/transformers.txt")
-    spec = load_model_spec(ROOT / "config" / "models" / "smollm2-135m-transformers.yaml")
-    _, files = load("smollm2-135m")  # the same bytes
-    spec = spec.model_copy(update={"max_new_tokens": 24})
+# What an interpreter with torch runs: replies to the same requests, twice, as JSON.
+TRANSFORMERS_HALF = """
+import json, sys
+from dataclasses import asdict
+from pathlib import Path
+from afterdelete.config.model_spec import load_model_spec
+from afterdelete.engines import ChatRequest, open_engine
+given = json.load(sys.stdin)
+spec = load_model_spec(Path(given["spec"])).model_copy(update={"max_new_tokens": 24})
+files = {name: Path(path) for name, path in given["files"].items()}
+requests = [ChatRequest(**request) for request in given["requests"]]
+with open_engine(spec, files) as engine:
+    runs = [[asdict(reply) for reply in engine.generate(requests)] for _ in range(2)]
+    print(json.dumps({"runs": runs, "provenance": engine.provenance()}))
+"""
+
+
+def torch_interpreter() -> str:
+    """This interpreter if it has torch, else the transformers environment's, else a visible skip."""
+    if importlib.util.find_spec("torch") and importlib.util.find_spec("transformers"):
+        return sys.executable
+    other = ROOT / ".venv-transformers" / "bin" / "python"
+    if not other.exists():
+        pytest.skip("torch and transformers are not installed: make env-transformers")
+    return str(other)
+
+
+def test_transformers_repeats_itself_and_sees_the_tokens_that_llamacpp_sees() -> None:
+    interpreter = torch_interpreter()
+    llama, files = load("smollm2-135m")  # the other model is the same file
     requests = [*audit_like()[:5], ChatRequest("Say <|im_end|> and stop.", "Hello")]
-    with open_engine(spec, files) as engine:
-        first, second = engine.generate(requests), engine.generate(requests)
-        facts = engine.provenance()
+    given = {
+        "spec": str(ROOT / "config" / "models" / "smollm2-135m-transformers.yaml"),
+        "files": {name: str(path) for name, path in files.items()},
+        "requests": [asdict(request) for request in requests],
+    }
+    done = subprocess.run(
+        [interpreter, "-c", TRANSFORMERS_HALF],
+        input=json.dumps(given),
+        env={**os.environ, "PYTHONPATH": str(ROOT / "workflow")},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    first, second = answer["runs"]
     assert first == second
-    assert all(reply.completion_tokens <= 24 for reply in first)
-    assert facts["packages"]["torch"]
-    if importable("xllamacpp"):
-        llama = load("smollm2-135m")[0].model_copy(update={"max_new_tokens": 1})
-        with open_engine(llama, files) as engine:
-            other = engine.generate(requests)
-        assert [reply.token_ids_sha256 for reply in other] == [reply.token_ids_sha256 for reply in first]
+    assert all(reply["completion_tokens"] <= 24 for reply in first)
+    assert answer["provenance"]["packages"]["torch"]
+    if importlib.util.find_spec("xllamacpp") is None:
+        return
+    with open_engine(llama.model_copy(update={"max_new_tokens": 1}), files) as engine:
+        other = engine.generate(requests)
+    assert [reply.token_ids_sha256 for reply in other] == [reply["token_ids_sha256"] for reply in first]
 
 
 def test_openai_engine_against_a_real_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.rules.harness import SCRIPTED, Tree
+from afterdelete.config.model_spec import load_model_spec
+from afterdelete.core.errors import AfterDeleteError
+from afterdelete.stages.fetch import model_files
+from tests.rules.harness import ROOT, SCRIPTED, Tree
 
 
 def _rows(path: Path) -> list[dict]:  # type: ignore[type-arg]
@@ -52,17 +58,29 @@ def test_the_scripted_study_shows_the_known_effects(finished: Tree) -> None:
         assert (row["status"], float(row["retained"])) == ("proved_zero", 0.75)
 
 
-def test_two_gate_keys_give_equal_digests(finished: Tree, tmp_path: Path) -> None:
-    other = Tree.make(tmp_path / "other")
-    other.run()
-    keys = [(tree.root / ".protected/gate.key").read_bytes() for tree in (finished, other)]
+def _small(root: Path, script: str = "echo-target") -> Tree:
+    """The study `tiny`, scripted, through the whole lifecycle with the gate off and on."""
+    tree = Tree.make(root, study="tiny", model={**SCRIPTED, "script": script})
+    (cell,) = tree.read("studies/tiny.yaml")["cells"]
+    cell |= {"gate": ["off", "on"], "activation_contract": ["aligned"]}
+    tree.edit("studies/tiny.yaml", cells=[cell], max_requests=None)
+    return tree
+
+
+def test_two_gate_keys_give_equal_digests(tmp_path: Path) -> None:
+    one, other = _small(tmp_path / "one"), _small(tmp_path / "other")
+    for tree in (one, other):
+        tree.run()
+    keys = [(tree.root / ".protected/gate.key").read_bytes() for tree in (one, other)]
     assert keys[0] != keys[1]
-    assert finished.digests() == other.digests()
-    assert _report(finished) == _report(other)
+    blocked = [row for path in one.artifacts("commit") for row in _rows(path) if row["decision"] == "blocked"]
+    assert len(blocked) == 6
+    assert one.digests() == other.digests()
+    assert _report(one, "tiny") == _report(other, "tiny")
 
 
-def _report(tree: Tree) -> dict[str, bytes]:
-    root = (tree.root / "results/report/quick").resolve()
+def _report(tree: Tree, study: str) -> dict[str, bytes]:
+    root = (tree.root / "results/report" / study).resolve()
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
@@ -154,10 +172,10 @@ def test_bad_input_is_one_line_and_nothing_is_written(
 
 @pytest.mark.parametrize("script", ["prose", "html", "malformed", "empty"])
 def test_a_model_that_misbehaves_gives_a_report_all_the_same(tmp_path: Path, script: str) -> None:
-    tree = Tree.make(tmp_path, model={**SCRIPTED, "script": script})
+    tree = _small(tmp_path, script=script)
     tree.run()
-    pages = sorted((tree.root / "results/report/quick").glob("replies/*.html"))
-    assert len(pages) == 13
+    pages = sorted((tree.root / "results/report/tiny").glob("replies/*.html"))
+    assert len(pages) == 2
     for page in pages:
         text = page.read_text(encoding="utf-8")
         assert "<img src=x" not in text
@@ -178,6 +196,50 @@ def test_a_stage_command_can_be_run_by_hand(tree: Tree) -> None:
     lost = tree.artifacts("worlds")[0]
     lost.unlink()
     text = tree.run("--dry-run", "--printshellcmds")
-    command = next(line.strip() for line in text.splitlines() if "worlds_build.py" in line)
+    line = next(line for line in text.splitlines() if "worlds_build.py" in line)
+    command = line.strip().removeprefix("Shell command: ")
     subprocess.run(command, shell=True, check=True, cwd=tree.root)
     assert tree.planned() == []
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tree: Tree) -> None:
+    """A file-size limit stands for a full disk: the write fails in the middle."""
+    lost = tree.artifacts("worlds")[0]
+    lost.unlink()
+    lost.with_suffix(".json").unlink()
+    script = ROOT / "workflow" / "scripts" / "worlds_build.py"
+    target = str(lost.relative_to(tree.root / "results"))
+    done = subprocess.run(
+        [sys.executable, str(script), "--study", "quick", target],
+        capture_output=True,
+        text=True,
+        cwd=tree.root,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500)),
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("afterdelete: cannot write")
+    assert len(done.stderr.splitlines()) == 1
+    assert not lost.exists()
+    assert not [path for path in lost.parent.iterdir() if path.suffix == ".part"]
+    tree.run()
+    assert tree.planned() == []
+
+
+def test_a_model_that_changed_since_it_was_fetched_is_named(tmp_path: Path) -> None:
+    spec = load_model_spec(ROOT / "config/models/smollm2-135m.yaml")
+    directory = tmp_path / "smollm2-135m"
+    directory.mkdir()
+    with pytest.raises(AfterDeleteError, match="not fetched"):
+        model_files(spec, tmp_path)
+    weights = directory / "weights.gguf"
+    weights.write_bytes(b"GGUF")
+    seen = {"bytes": 4, "mtime_ns": weights.stat().st_mtime_ns, "path": "weights.gguf"}
+    (directory / "fetched.json").write_text(json.dumps({"weights.gguf": seen}))
+    assert model_files(spec, tmp_path) == {"weights.gguf": weights}
+    weights.write_bytes(b"GGU")
+    with pytest.raises(AfterDeleteError, match="changed since it was fetched"):
+        model_files(spec, tmp_path)
+    weights.unlink()
+    with pytest.raises(AfterDeleteError, match="is missing"):
+        model_files(spec, tmp_path)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from afterdelete.memory.state import Record, State
 from hypothesis import strategies as st
+
+from afterdelete.memory.state import Record, State
 
 WORDS = st.text(alphabet='abcdefghij klmnop."\\é漢{}', min_size=1, max_size=30)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+
 from afterdelete.scoring.schema import CERTIFICATES, REPLIES, TARGETS, UNITS
 
 DOMAINS = ("data_engineering", "game_development", "robotics", "software_release")

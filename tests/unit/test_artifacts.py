@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from afterdelete.core import atomic
 from afterdelete.core.artifacts import Upstream, logical_digest, read_artifact, write_artifact
 from afterdelete.core.canonical import canonical_json, content_key
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.core.manifest import damage, manifest_path, read_manifest
-from hypothesis import given
-from hypothesis import strategies as st
 
 RECIPE = {
     "key_version": 1,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+
 from afterdelete.auditors import Ask, Observation, Submit, load, names
 from afterdelete.auditors.base import Act, Exchange
 from afterdelete.core.errors import AfterDeleteError

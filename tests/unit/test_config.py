@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from afterdelete.config.load import Config
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.core.yamlfile import load_yaml

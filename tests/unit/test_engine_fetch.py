@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.fetch import fetch, locate
-from afterdelete.engines.spec import ModelSpec
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 DATA = bytes(range(256)) * 40
@@ -48,7 +49,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     yield state

@@ -9,10 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.base import ChatRequest
 from afterdelete.engines.openai import TRIES, OpenAIEngine
-from afterdelete.engines.spec import ModelSpec
 
 KEY = "sk-very-secret-0123"
 REQUEST = ChatRequest("PRIVATE-PROMPT", "USER-TEXT")
@@ -55,7 +56,7 @@ def endpoint() -> Iterator[Endpoint]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     state.url = f"http://127.0.0.1:{server.server_port}/v1"
     yield state
     server.shutdown()

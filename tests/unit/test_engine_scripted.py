@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines import ChatRequest, ModelSpec, Reply, open_engine
+from afterdelete.engines import ChatRequest, Reply, open_engine
 
 ALIGNED, LEGACY = 'Return {"value": ...}', 'Return {"final_prediction": {"value": ...}}'
 

@@ -6,6 +6,7 @@ import datetime
 import json
 
 import pytest
+
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.base import ChatRequest
 from afterdelete.engines.template import ChatTemplate, literal_pattern

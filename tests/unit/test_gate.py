@@ -8,12 +8,12 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from afterdelete.core.errors import AfterDeleteError
-from afterdelete.memory import gate, write
-from afterdelete.memory.state import State
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from afterdelete.core.errors import AfterDeleteError
+from afterdelete.memory import gate, write
+from afterdelete.memory.state import State
 from tests.unit.conftest import states
 
 KEY = b"k" * 32

@@ -26,6 +26,7 @@ LAYERS = [
     "plan",
     "stats",
     "report",
+    "verify",
     "stages",
     "running",
     "cli",
@@ -41,6 +42,7 @@ NO_ENGINE = [
     "afterdelete.report.build",
     "afterdelete.plan.study",
     "afterdelete.plan.status",
+    "afterdelete.verify.page",
 ]
 
 

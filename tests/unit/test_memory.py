@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from hypothesis import given
+
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.memory.consolidate import consolidate, summarise
 from afterdelete.memory.delete import delete, verify
 from afterdelete.memory.state import Record, State, from_table, to_table
-from hypothesis import given
-
 from tests.unit.conftest import states
 
 

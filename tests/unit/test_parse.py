@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from afterdelete.core.errors import AfterDeleteError
-from afterdelete.prompts.parse import Parsed, parser
 from hypothesis import given
 from hypothesis import strategies as st
+
+from afterdelete.core.errors import AfterDeleteError
+from afterdelete.prompts.parse import Parsed, parser
 
 parse = parser(1)
 

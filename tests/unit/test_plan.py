@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from afterdelete.config.load import Config
 from afterdelete.core.canonical import content_key
 from afterdelete.core.yamlfile import load_yaml

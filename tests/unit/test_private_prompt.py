@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.lifecycle.certificate import certify, kind_of, require
 from afterdelete.memory.consolidate import consolidate
 from afterdelete.memory.delete import delete
 from afterdelete.memory.state import Record, State
 from afterdelete.prompts.private import PREAMBLE, Turn, render
-from hypothesis import given
-
 from tests.unit.conftest import states
 
 KEYS = ["agent", "domain", "attribute", "memory_format", "current_flat_memory", "prior_audit_turns"]

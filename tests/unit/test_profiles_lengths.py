@@ -78,6 +78,8 @@ def test_every_possible_exposure_has_a_twin(split: str) -> None:
     inventory = load_inventories().of(split)
     pool = NeutralPool(inventory)
     without = [
-        shapes for shapes in _needed(inventory) if pool.match([_text(s) for s in shapes], 0, [0, 0, 0]) is None
+        shapes
+        for shapes in _needed(inventory)
+        if pool.match([_text(s) for s in shapes], 0, [0, 0, 0]) is None
     ]
     assert not without, f"{len(without)} exposures have no twin, such as {sorted(without)[:3]}"

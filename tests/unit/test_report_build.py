@@ -13,9 +13,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.report import build_report
-
 from tests.unit.factories import Spec, Study, add_cell, quick_specs, quick_study
 
 LIVED = Spec(gate="off", activation_contract="aligned")

@@ -7,9 +7,10 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
-from afterdelete.report.visible import marked, visible
 from hypothesis import given
 from hypothesis import strategies as st
+
+from afterdelete.report.visible import marked, visible
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("<>&\"'\x1b\u202e\u200b\r\n\tA"))
 

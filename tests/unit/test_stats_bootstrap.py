@@ -7,9 +7,10 @@ from math import comb
 
 import numpy as np
 import pytest
-from afterdelete.stats.bootstrap import SEED, clopper_pearson, draw_counts, index_matrix, paired_intervals
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from afterdelete.stats.bootstrap import SEED, clopper_pearson, draw_counts, index_matrix, paired_intervals
 
 
 def naive(differences: list[int], resamples: int, seed: int) -> tuple[float, float] | None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.scoring.schema import CONDITIONS, UNITS
 from afterdelete.stats import breakdown, headline_line, interface, summarise, terminal_table, to_csv
 from afterdelete.stats.summary import status_of
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.unit.factories import Spec, Study, add_cell, quick_specs, quick_study
 
 HEADER = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -44,6 +45,8 @@ def _parser() -> argparse.ArgumentParser:
         ("plan", _plan, "what a study would do: cells, artifacts, requests, and what is left of it"),
         ("table", _table, "print the table of a finished study"),
         ("repair", _repair, "put damaged artifacts aside, so that they are made anew"),
+        ("verify", _verify, "recompute every checksum, key and link of a study; exit 1 if any differs"),
+        ("freeze", _freeze, "write data/frozen/<study>.json from a study that verifies"),
         ("publish", _publish, "point report/<study> at the report of the present configuration"),
     ):
         sub = commands.add_parser(name, help=text, description=text)
@@ -51,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
             "study", nargs="?", help="a file in config/studies (default: `study` in config.yaml)"
         )
         sub.add_argument("--config-dir", type=Path, default=Path("config"))
+        sub.add_argument("--overrides", default="{}", help="JSON object laid over config.yaml")
         sub.set_defaults(command=command)
         if name == "run":
             sub.add_argument("--profile", default="profiles/local", help="Snakemake profile directory")
@@ -58,7 +62,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _planned(options: argparse.Namespace) -> StudyPlan:
-    return plan_study(Config(options.config_dir), options.study)
+    try:
+        overrides = dict(json.loads(options.overrides))
+    except (ValueError, TypeError) as error:
+        raise AfterDeleteError(
+            f"--overrides is not a JSON object: {error}", 'write it as {"key": value}'
+        ) from None
+    return plan_study(Config(options.config_dir, tuple(overrides.items())), options.study)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -104,6 +114,35 @@ def _repair(options: argparse.Namespace) -> int:
         print(f"{len(moved)} damaged, kept in {Path(plan.config.main.results) / QUARANTINE}")
     else:
         print("nothing is damaged")
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from afterdelete.verify import frozen
+    from afterdelete.verify.check import verify
+    from afterdelete.verify.page import terminal, write_page
+
+    plan = _planned(options)
+    path = frozen.frozen_path(plan.name)
+    known = frozen.load(path) if path.exists() else None
+    checks = verify(plan, known)
+    page = Path(plan.config.main.results) / "verify" / f"{plan.name}.html"
+    write_page(page, plan.name, checks, known is not None)
+    print(terminal(checks, known is not None))
+    print(f"page: {page}")
+    return 1 if any(check.problems for check in checks) else 0
+
+
+def _freeze(options: argparse.Namespace) -> int:
+    from afterdelete.verify import frozen
+    from afterdelete.verify.check import verify
+
+    plan = _planned(options)
+    path = frozen.frozen_path(plan.name)
+    known = frozen.load(path) if path.exists() else None
+    captured = frozen.capture(plan, verify(plan, None), known)
+    frozen.save(captured, path)
+    print(f"{path}: {len(captured.digests)} artifacts, made on {len(captured.machines)} kind(s) of machine")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -32,6 +33,7 @@ def run_study(plan: StudyPlan, config_dir: Path, profile: str) -> int:
     command = [
         *(sys.executable, "-m", "snakemake", "--profile", profile, "--config"),
         *(f"study={plan.name}", f"config_dir={config_dir}"),
+        *(f"{name}={json.dumps(value)}" for name, value in plan.config.overrides),
     ]
     with log.open("w", encoding="utf-8") as sink:
         process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)

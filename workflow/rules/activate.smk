@@ -8,9 +8,9 @@ rule activate:
     priority: urgency("activate")
     # A model job takes every core (two at once on one machine starve each other) and counts as one `model`.
     threads: 64
-    params:
-        python=model_python("activate"),
     resources:
         model=1,
+    params:
+        python=model_python("activate"),
     shell:
         script("activate_run", "activate", python="{params.python:q}")

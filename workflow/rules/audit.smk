@@ -8,9 +8,9 @@ rule audit:
     priority: urgency("audit")
     # A model job takes every core (two at once on one machine starve each other) and counts as one `model`.
     threads: 64
-    params:
-        python=model_python("audit"),
     resources:
         model=1,
+    params:
+        python=model_python("audit"),
     shell:
         script("audit_run", "audit", python="{params.python:q}")

@@ -5,7 +5,9 @@ def descriptors(node, shard):
     profiles = node.inputs.get("profiles")
     if profiles is None:
         return []
-    return [str(PROTECTED / "gate" / f"{profiles.label}-{profiles.key}" / f"{shard}.json")]
+    return [
+        str(PROTECTED / "gate" / f"{profiles.label}-{profiles.key}" / f"{shard}.json")
+    ]
 
 
 rule commit:

@@ -10,7 +10,6 @@ from afterdelete.core.errors import AfterDeleteError
 from afterdelete.plan.status import is_finished, refuse_damaged
 from afterdelete.plan.study import plan_study
 
-
 OVERRIDES = {name: value for name, value in config.items() if name != "config_dir"}
 CONFIG_DIR = Path(config.get("config_dir", "config"))
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
@@ -59,7 +58,11 @@ def made_from(stage, beside=lambda node, shard: []):
         shard = wildcards.get("shard", "all")
         if is_finished(PLAN, node, shard):
             return []
-        upstream = [path for _, each, part in node.made_from(shard) for path in files(each, part)]
+        upstream = [
+            path
+            for _, each, part in node.made_from(shard)
+            for path in files(each, part)
+        ]
         return [ancient(path) for path in upstream + beside(node, shard)]
 
     return inputs
@@ -82,7 +85,13 @@ def artifact(stage, shard="{shard}"):
 
 def script(name, stage, shard="{wildcards.shard}", python=shlex.quote(sys.executable)):
     """The command that makes one artifact. It can be run by hand as it stands."""
-    settings = [str(SCRIPTS / f"{name}.py"), "--study", PLAN.name, "--config-dir", str(CONFIG_DIR)]
+    settings = [
+        str(SCRIPTS / f"{name}.py"),
+        "--study",
+        PLAN.name,
+        "--config-dir",
+        str(CONFIG_DIR),
+    ]
     if OVERRIDES:
         settings += ["--overrides", json.dumps(OVERRIDES, sort_keys=True)]
     quoted = shlex.join(settings).replace("{", "{{").replace("}", "}}")
@@ -90,9 +99,28 @@ def script(name, stage, shard="{wildcards.shard}", python=shlex.quote(sys.execut
     return f"{python} {quoted} --threads {{threads}} {target}"
 
 
+def command(name):
+    """A call of the console command for this study, with the overrides of this run."""
+    settings = [
+        sys.executable,
+        "-m",
+        "afterdelete.cli",
+        name,
+        PLAN.name,
+        "--config-dir",
+        str(CONFIG_DIR),
+    ]
+    if OVERRIDES:
+        settings += ["--overrides", json.dumps(OVERRIDES, sort_keys=True)]
+    return shlex.join(settings).replace("{", "{{").replace("}", "}}")
+
+
 def every_artifact(wildcards):
     return [
-        path for node, shard in PLAN.artifacts() if node.stage != "report" for path in files(node, shard)
+        path
+        for node, shard in PLAN.artifacts()
+        if node.stage != "report"
+        for path in files(node, shard)
     ]
 
 

@@ -25,7 +25,8 @@ rule certified:
 rule sealed:
     input:
         lambda wildcards: [
-            ancient(path) for path in files(node_of("profiles", wildcards), wildcards.shard)
+            ancient(path)
+            for path in files(node_of("profiles", wildcards), wildcards.shard)
         ],
     output:
         PROTECTED / "gate" / "{label}-{key}" / "{shard}.json",

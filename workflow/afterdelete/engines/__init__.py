@@ -5,6 +5,5 @@ module that a model's YAML names.
 """
 
 from afterdelete.engines.base import ChatRequest, Engine, Reply, open_engine
-from afterdelete.engines.spec import ModelSpec, load_model_spec
 
-__all__ = ["ChatRequest", "Engine", "ModelSpec", "Reply", "load_model_spec", "open_engine"]
+__all__ = ["ChatRequest", "Engine", "Reply", "open_engine"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, cast
 from afterdelete.core.canonical import canonical_json, sha256_text
 
 if TYPE_CHECKING:
-    from afterdelete.engines.spec import ModelSpec
+    from afterdelete.config.model_spec import ModelSpec
 
 FinishReason = Literal["stop", "length"]
 OnReply = Callable[[int, "Reply"], None]

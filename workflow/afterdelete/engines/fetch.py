@@ -18,10 +18,10 @@ from urllib.parse import quote
 
 import requests
 
+from afterdelete.config.model_spec import HubSource, ModelFile, ModelSpec, WheelPart, WheelSource
 from afterdelete.core.atomic import atomic_path
 from afterdelete.core.canonical import sha256_file
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines.spec import HubSource, ModelFile, ModelSpec, WheelPart, WheelSource
 
 Log = Callable[[str], None]
 BLOCK = 1 << 20

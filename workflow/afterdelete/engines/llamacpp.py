@@ -9,9 +9,6 @@ Each evaluation is checked against the number of tokens that the server says it 
 
 from __future__ import annotations
 
-import secrets
-import tempfile
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +17,14 @@ from typing import Any
 
 import requests
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.canonical import sha256_text
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.core.provenance import host_provenance, usable_cpus
 from afterdelete.engines.base import ChatRequest, ClosingEngine, OnReply, Reply, hash_token_ids
 from afterdelete.engines.gguf import read_header
-from afterdelete.engines.host import host_provenance, usable_cpus
+from afterdelete.engines.llama_server import ServerSession, SlotStates, start_server
 from afterdelete.engines.prompts import PromptBuilder, check_trained_context
-from afterdelete.engines.spec import ModelSpec
 from afterdelete.engines.template import ChatTemplate, Rendered
 
 STATE_BUDGET_BYTES = 512 * 1024 * 1024
@@ -68,10 +66,10 @@ class LlamaCppEngine(ClosingEngine):
             eos_token=header.token_text("eos_token_id"),
             template_date=spec.template_date,
         )
-        self._states = _States(state_budget_bytes)
+        self._states = SlotStates(state_budget_bytes)
         self._prefixes: OrderedDict[str, list[int]] = OrderedDict()
-        self._http: _Session | None
-        self._server, self._http = _start(spec, path, self._threads, self._states.directory)
+        self._http: ServerSession | None
+        self._server, self._http = start_server(spec, path, self._threads, self._states.directory)
         self.timings = {"prompt_tokens": 0, "prompt_seconds": 0.0, "reply_tokens": 0, "reply_seconds": 0.0}
         try:
             bos_id = header.metadata.get("tokenizer.ggml.bos_token_id")
@@ -208,15 +206,30 @@ class LlamaCppEngine(ClosingEngine):
         # state in the cache could differ from run to run.
         self._post("/slots/0?action=erase", {})
         key = hash_token_ids(ids)
-        if self._reuse and (name := self._states.find(key)):
-            restored = self._post("/slots/0?action=restore", {"filename": name})
-            if restored.get("n_restored") != len(ids):
-                raise self._broken(f"restored {restored.get('n_restored')} tokens, expected {len(ids)}")
+        if self._reuse and self._restore(key, ids):
             return
         self._evaluate(ids, 0, cached=0)
         if self._reuse:
-            name = self._states.reserve(key)
-            self._states.keep(key, self._post("/slots/0?action=save", {"filename": name})["n_written"])
+            self._save(key, ids)
+
+    def _restore(self, key: str, ids: list[int]) -> bool:
+        name = self._states.find(key)
+        if name is None:
+            return False
+        status, answer = self._send("/slots/0?action=restore", {"filename": name})
+        if status == 200 and answer.get("n_restored") == len(ids):
+            return True
+        self._states.forget(key)
+        self._post("/slots/0?action=erase", {})
+        return False
+
+    def _save(self, key: str, ids: list[int]) -> None:
+        name = self._states.name(key)
+        status, answer = self._send("/slots/0?action=save", {"filename": name})
+        if status == 200 and answer.get("n_saved") == len(ids):
+            self._states.keep(key)
+        else:
+            self._states.forget(key)  # a full disk costs time, never a reply
 
     def _evaluate(self, ids: list[int], new_tokens: int, cached: int) -> dict[str, Any]:
         body = {
@@ -252,64 +265,31 @@ class LlamaCppEngine(ClosingEngine):
         }
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        status, answer = self._send(path, body)
+        if status != 200:
+            # The server's message can quote the request, so only its kind is shown.
+            error = answer.get("error")
+            kind = error.get("type", "error") if isinstance(error, dict) else "error"
+            raise self._broken(f"answered {status} ({kind}) at {path.split('?')[0]}")
+        return answer
+
+    def _send(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if self._http is None:
             raise AfterDeleteError(f"{self._spec.name}: the engine is closed", "open it again")
         try:
             response = self._http.post(self._http.base + path, json=body, timeout=_TIMEOUT_SECONDS)
             answer = response.json()
         except (requests.RequestException, ValueError) as error:
-            raise self._broken(f"its server does not answer ({type(error).__name__})") from error
-        if response.status_code != 200 or not isinstance(answer, dict):
-            # The server's message can quote the request, so only its kind is shown.
-            kind = answer.get("error", {}).get("type", "error") if isinstance(answer, dict) else "error"
-            raise self._broken(f"{path.split('?')[0]} answered {response.status_code} ({kind})")
-        return answer
+            raise self._broken(f"does not answer ({type(error).__name__})") from error
+        if not isinstance(answer, dict):
+            raise self._broken(f"answered with no object at {path.split('?')[0]}")
+        return response.status_code, answer
 
     def _broken(self, what: str) -> AfterDeleteError:
         return AfterDeleteError(
             f"{self._spec.name}: llama.cpp {what}",
             "run again; if it stays, check that xllamacpp is the pinned version of envs/inference.txt",
         )
-
-
-class _Session(requests.Session):
-    """Talks to our own server only: no proxies, no netrc, and a key that other users do not know."""
-
-    def __init__(self, base: str, key: str) -> None:
-        super().__init__()
-        self.base = base
-        self.trust_env = False
-        self.headers["Authorization"] = f"Bearer {key}"
-
-
-class _States:
-    """Saved slot states in a private folder (mode 0700), bounded in bytes, removed at close."""
-
-    def __init__(self, budget_bytes: int) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="afterdelete-states-")
-        self.directory = Path(self._folder.name)
-        self._budget = budget_bytes
-        self._sizes: OrderedDict[str, int] = OrderedDict()
-
-    def find(self, key: str) -> str | None:
-        if key not in self._sizes:
-            return None
-        self._sizes.move_to_end(key)
-        return self.reserve(key)
-
-    def reserve(self, key: str) -> str:
-        return f"{key[:32]}.bin"
-
-    def keep(self, key: str, size: int) -> None:
-        """Record a state just written, then drop the oldest ones beyond the budget."""
-        self._sizes[key] = size
-        while sum(self._sizes.values()) > self._budget:
-            oldest, _ = self._sizes.popitem(last=False)
-            (self.directory / self.reserve(oldest)).unlink(missing_ok=True)
-
-    def close(self) -> None:
-        self._sizes.clear()
-        self._folder.cleanup()
 
 
 def _model_file(spec: ModelSpec, files: dict[str, Path]) -> Path:
@@ -320,54 +300,3 @@ def _model_file(spec: ModelSpec, files: dict[str, Path]) -> Path:
         raise AfterDeleteError(
             f"{spec.name}: {spec.files[0].name} was not fetched", "fetch the model"
         ) from None
-
-
-def _start(spec: ModelSpec, path: Path, threads: int, states: Path) -> tuple[Any, _Session]:
-    try:
-        import xllamacpp
-    except ImportError as error:
-        raise AfterDeleteError(
-            f"{spec.name} needs the package xllamacpp", "install envs/inference.txt"
-        ) from error
-    key = secrets.token_hex(16)
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = spec.context
-    params.n_parallel = 1
-    params.cpuparams.n_threads = threads
-    params.cpuparams_batch.n_threads = threads
-    params.n_gpu_layers = 0
-    params.fit_params = False  # it would change the context or layers to fit the memory that is free today
-    # Everything that could evaluate other tokens than asked for is off.
-    params.n_cache_reuse = 0
-    params.n_ctx_checkpoints = 0
-    params.cache_ram_mib = 0
-    params.cache_idle_slots = False
-    params.slot_prompt_similarity = 0.0
-    params.ctx_shift = False
-    params.cont_batching = False
-    params.warmup = True
-    params.endpoint_slots = True
-    params.slot_save_path = f"{states}/"
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0
-    params.api_keys = [key]
-    params.ui = False
-    params.verbosity = 0
-    try:
-        server = xllamacpp.Server(params)
-    except Exception as error:
-        raise AfterDeleteError(
-            f"llama.cpp cannot load {path}: {' '.join(str(error).split()) or type(error).__name__}",
-            "check free memory and that the file is a model this llama.cpp knows; fetch it again",
-        ) from error
-    http = _Session(server.listening_address, key)
-    deadline = time.monotonic() + 600
-    while time.monotonic() < deadline:
-        try:
-            if http.get(f"{http.base}/health", timeout=10).status_code == 200:
-                return server, http
-        except requests.RequestException:
-            pass
-        time.sleep(0.05)
-    raise AfterDeleteError(f"llama.cpp did not become ready with {path}", "check free memory, then run again")

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 import requests
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.core.provenance import host_provenance
 from afterdelete.engines.base import ChatRequest, ClosingEngine, OnReply, Reply
-from afterdelete.engines.host import host_provenance
-from afterdelete.engines.spec import ModelSpec
 from afterdelete.engines.template import MERGE_SEPARATOR
 
 CONNECT_SECONDS, READ_SECONDS = 10, 600

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.base import ChatRequest
-from afterdelete.engines.spec import ModelSpec
 from afterdelete.engines.template import ChatTemplate, Rendered, literal_pattern
 
 Tokenize = Callable[[Sequence[tuple[str, bool]]], list[int]]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.canonical import canonical_json, sha256_text
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.core.provenance import host_provenance
 from afterdelete.engines.base import ChatRequest, ClosingEngine, FinishReason, OnReply, Reply
-from afterdelete.engines.host import host_provenance
-from afterdelete.engines.spec import ModelSpec
 
 _CODE = re.compile(r"\b[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)+-\d{4,}\b")
 

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.atomic import write_text
 from afterdelete.core.canonical import canonical_json, sha256_file
 from afterdelete.core.errors import AfterDeleteError
@@ -25,7 +26,6 @@ from afterdelete.engines.fetch import (
     hub_url,
     store,
 )
-from afterdelete.engines.spec import ModelSpec
 
 LOCK = "snapshot.json"
 _SUFFIXES = (".safetensors", ".json", ".jinja", ".txt", ".model")

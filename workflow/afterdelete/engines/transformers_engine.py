@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from afterdelete.config.model_spec import ModelSpec
 from afterdelete.core.canonical import sha256_text
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.core.provenance import host_provenance, usable_cpus
 from afterdelete.engines.base import ChatRequest, ClosingEngine, FinishReason, OnReply, Reply, hash_token_ids
 from afterdelete.engines.gguf import read_header
-from afterdelete.engines.host import host_provenance, usable_cpus
 from afterdelete.engines.prompts import Prompt, PromptBuilder, check_trained_context
-from afterdelete.engines.spec import ModelSpec
 from afterdelete.engines.template import ChatTemplate
 
 _DTYPES = ("float32", "bfloat16", "float16")
@@ -151,6 +151,7 @@ def _load(spec: ModelSpec, files: dict[str, Path], device: str) -> tuple[Any, An
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     first = next(iter(files.values()))
+    _refuse_strays(spec, first.parent, files)
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     weights: dict[str, Any] = {"use_safetensors": True}
     if first.suffix == ".gguf":
@@ -171,6 +172,19 @@ def _load(spec: ModelSpec, files: dict[str, Path], device: str) -> tuple[Any, An
             f"transformers cannot load {spec.name} from {first.parent}: {type(error).__name__}: {detail}",
             "check the files and the versions in envs/transformers.txt",
         ) from error
+
+
+def _refuse_strays(spec: ModelSpec, folder: Path, files: dict[str, Path]) -> None:
+    """transformers loads a folder: an unlisted adapter or weights file there would change the model."""
+    listed = {path.name for path in files.values()} | {"snapshot.json", "fetched.json"}
+    strays = sorted(
+        path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name not in listed
+    )
+    if strays:
+        raise AfterDeleteError(
+            f"{spec.name}: {folder} holds {strays[0]}, which the model's YAML does not list",
+            "keep each model in a folder of its own",
+        )
 
 
 def _builder(spec: ModelSpec, tokenizer: Any, tokenize: Any) -> PromptBuilder:

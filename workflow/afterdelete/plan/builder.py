@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from afterdelete.config.load import Config
+from afterdelete.config.model_spec import ModelSpec, load_model_spec
 from afterdelete.config.schema import Panel, StudyConfig
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines.spec import ModelSpec, load_model_spec
 from afterdelete.memory.delete import NO_DELETION
 from afterdelete.plan import versions
 from afterdelete.plan.node import Node, make_node, shard_name

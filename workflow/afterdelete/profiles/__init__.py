@@ -7,7 +7,6 @@ from afterdelete.profiles.schema import (
     PROFILE_SCHEMA,
     SPLIT_SEEDS,
     SPLITS,
-    STAGE_VERSION,
     STRUCTURES,
 )
 
@@ -16,7 +15,6 @@ __all__ = [
     "PROFILE_SCHEMA",
     "SPLITS",
     "SPLIT_SEEDS",
-    "STAGE_VERSION",
     "STRUCTURES",
     "capacity",
     "generate",

@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
+from afterdelete.config.model_spec import ModelSpec, load_model_spec
 from afterdelete.core.atomic import write_text
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.engines.spec import ModelSpec, load_model_spec
 
 
 def receipt_path(models: Path, name: str) -> Path:

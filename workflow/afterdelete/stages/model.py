@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from afterdelete import auditors
+from afterdelete.config.model_spec import load_model_spec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines import open_engine
-from afterdelete.engines.spec import load_model_spec
 from afterdelete.lifecycle import activate, audit
 from afterdelete.lifecycle.checkpoint import Checkpoint
 from afterdelete.lifecycle.exchange import Model

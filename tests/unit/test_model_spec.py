@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from afterdelete.config.model_spec import PLACEHOLDER, ModelSpec, load_model_spec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.gguf import read_header
-from afterdelete.engines.spec import PLACEHOLDER, ModelSpec, load_model_spec
 
 MODELS = Path(__file__).parents[2] / "config" / "models"
 GOOD = """

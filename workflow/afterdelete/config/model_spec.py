@@ -7,10 +7,11 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from afterdelete.config.load import validate
 from afterdelete.core.errors import AfterDeleteError
+from afterdelete.core.yamlfile import load_yaml
 
 PLACEHOLDER = "PIN-ME"
 EngineName = Literal["llamacpp", "transformers", "openai", "scripted"]
@@ -146,13 +147,7 @@ class ModelSpec(_Strict):
 
 def load_model_spec(path: Path) -> ModelSpec:
     """Read and check one model YAML; every error names the file and the key."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AfterDeleteError(f"cannot read {path}: {error.strerror}", "check the model's name") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        detail = " ".join(str(error).split())
-        raise AfterDeleteError(f"{path} is not valid YAML: {detail}", "fix that line") from error
+    data = load_yaml(path)
     if not isinstance(data, dict):
         raise AfterDeleteError(
             f"{path} does not hold a mapping", "start from config/models/smollm2-135m.yaml"
@@ -162,14 +157,10 @@ def load_model_spec(path: Path) -> ModelSpec:
             f"{path}: {place} still says {PLACEHOLDER}",
             "pin it: put the full commit id (40 hex) or sha256 (64 hex) there, from a place you trust",
         )
-    try:
-        return ModelSpec.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "(top level)"
-        raise AfterDeleteError(
-            f"{path}: {key}: {first['msg']}", "see config/README.md for the keys"
-        ) from error
+    spec = validate(ModelSpec, data, path)
+    if spec.name != path.stem:
+        raise AfterDeleteError(f"{path}: `name` is {spec.name}", f"name the model as its file: {path.stem}")
+    return spec
 
 
 def _find_placeholder(value: Any, place: str = "") -> str:
