@@ -179,7 +179,9 @@ class Cluster:
                 if states.split() == ["idle"] * len(NODES):
                     return
             time.sleep(0.5)
-        sys.exit(f"testcluster: nodes are not idle after {UP_SECONDS} s: {states.split()}; see {self.root}/log")
+        sys.exit(
+            f"testcluster: nodes are not idle after {UP_SECONDS} s: {states.split()}; see {self.root}/log"
+        )
 
 
 def _search_path() -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster.testcluster import Cluster, missing
 
+from cluster.testcluster import Cluster, missing
 from tests.rules.harness import ROOT, Tree
 
 pytestmark = [

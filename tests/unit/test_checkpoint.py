@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
 from afterdelete.auditors import load
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.base import ChatRequest, Reply
@@ -27,7 +28,7 @@ class Killed(Exception):
 
 
 class BatchEngine:
-    """A reply tells who shared its batch, as batched floating point does. Dies after ``dies_after`` replies."""
+    """A reply tells who shared its batch, as batched floating point does. Dies after some replies."""
 
     def __init__(self, batch: int, dies_after: int | None = None) -> None:
         self.batch = batch
@@ -63,9 +64,7 @@ def _states(world: str) -> list[State]:
 
 def _audit(engine: BatchEngine, checkpoint: Checkpoint | None) -> tuple[pa.Table, Model]:
     model = Model(engine, checkpoint=checkpoint)  # type: ignore[arg-type]
-    plan = audit.AuditPlan(
-        {f"op{at}": f"{at}? {{attribute}}" for at in range(7)}, "Reply.", parser(1), 3
-    )
+    plan = audit.AuditPlan({f"op{at}": f"{at}? {{attribute}}" for at in range(7)}, "Reply.", parser(1), 3)
     worlds = {"forget": _states("told"), "clean": _states("never told")}
     auditor = load("fixed_script", {"order": ["op0", "op3", "op5"]})
     return audit.run(worlds, auditor, plan, model), model
