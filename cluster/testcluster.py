@@ -55,6 +55,7 @@ SchedulerParameters=batch_sched_delay=0,bf_interval=2
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 GresTypes=gpu
+Licenses=model:1
 MinJobAge=43200
 KillWait=2
 AccountingStorageType=accounting_storage/none

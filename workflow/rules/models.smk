@@ -32,7 +32,8 @@ def model_python(stage):
         if engine_of(stage, wildcards) != "transformers":
             return sys.executable
         return os.environ.get(
-            "AFTERDELETE_TRANSFORMERS_PYTHON", str(Path(workflow.basedir) / ".venv-transformers/bin/python")
+            "AFTERDELETE_TRANSFORMERS_PYTHON",
+            str(Path(workflow.basedir) / ".venv-transformers/bin/python"),
         )
 
     return interpreter
