@@ -67,8 +67,9 @@ def test_the_linked_profile_goes_by_its_name(tree: Tree, tmp_path: Path) -> None
     assert _resources(linked) == _resources(_jobs(tree, str(ROOT / "profiles/slurm")))
 
 
-def _resources(jobs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
-    return sorted((rule, *re.findall(r"^    (?:output|resources): .*", text, re.M)) for rule, text in jobs)
+def _resources(jobs: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """What each job asks for; Snakemake prints it in no fixed order."""
+    return sorted((rule, sorted(re.findall(r"[\w-]+=[^,\n]*|results/[^,\n]*", text))) for rule, text in jobs)
 
 
 def test_a_profile_of_ones_own_is_not_overwritten(tmp_path: Path) -> None:
