@@ -49,10 +49,10 @@ bench-inference: env env-transformers  ## our engine against transformers; repli
 
 env: $(VENV)/.installed
 
-$(VENV)/.installed: envs/core.txt envs/inference.txt envs/dev.txt pyproject.toml
+$(VENV)/.installed: envs/core.txt envs/inference.txt envs/slurm.txt envs/dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(call PIP_INSTALL,$(VENV)) -r envs/core.txt -r envs/inference.txt -r envs/dev.txt
+	$(call PIP_INSTALL,$(VENV)) -r envs/core.txt -r envs/inference.txt -r envs/slurm.txt -r envs/dev.txt
 	$(call PIP_INSTALL,$(VENV)) --no-deps -e .
 	touch $@
 

@@ -4,6 +4,23 @@
 include: "workflow/rules/common.smk"
 
 
+# On a cluster only jobs that call a model are submitted: everything else takes seconds on one core.
+localrules:
+    all,
+    profiles,
+    worlds,
+    consolidated,
+    deleted,
+    certified,
+    sealed,
+    models,
+    commit,
+    scored,
+    headline,
+    summary,
+    report,
+
+
 rule all:
     input:
         every_artifact,

@@ -19,3 +19,11 @@ def real_tree(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Tree]
         return tree
 
     return make
+
+
+@pytest.fixture(scope="session")
+def smoke(real_tree: Callable[[str], Tree]) -> Tree:
+    """All of quick's conditions on smollm2-135m, run once on this machine. Read it; do not change it."""
+    tree = real_tree("smoke")
+    tree.run("--resources", "model=1", timeout=1500)
+    return tree

@@ -18,14 +18,6 @@ def _summary(tree: Tree, study: str) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-@pytest.fixture(scope="module")
-def smoke(real_tree: Callable[[str], Tree]) -> Tree:
-    """All of quick's conditions on smollm2-135m."""
-    tree = real_tree("smoke")
-    tree.run("--resources", "model=1", timeout=1500)
-    return tree
-
-
 def test_every_condition_of_quick_runs_on_a_real_small_model(smoke: Tree) -> None:
     rows = _summary(smoke, "smoke")
     assert {row["model"] for row in rows} == {"smollm2-135m"}

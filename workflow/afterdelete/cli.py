@@ -82,18 +82,18 @@ def _run(options: argparse.Namespace) -> int:
 
 def _plan(options: argparse.Namespace) -> int:
     from afterdelete.plan.node import MODEL_STAGES
-    from afterdelete.plan.status import damaged, is_finished
+    from afterdelete.plan.outlook import due, outlook
+    from afterdelete.plan.status import damaged
 
     plan = _planned(options)
     counts = describe(plan)
-    left = [(node, shard) for node, shard in plan.artifacts() if not is_finished(plan, node, shard)]
+    left = due(plan)
     print(f"study {plan.name}: {counts['cells']} cells, at most {counts['requests']} model requests")
     print("artifacts: " + ", ".join(f"{stage} {count}" for stage, count in counts["artifacts"].items()))
-    calling = sum(1 for node, _ in left if node.stage in MODEL_STAGES)
+    calling = sum(1 for each in left if each.node.stage in MODEL_STAGES)
     print(f"left to do: {len(left)}, of which {calling} call a model")
-    for node, shard in left:
-        if node.stage in MODEL_STAGES:
-            print(f"  {node.stage} {node.label} {shard}")
+    for line in outlook(plan, left):
+        print(line)
     for path, problem in damaged(plan):
         print(f"damaged: {path}: {problem}")
     return 0

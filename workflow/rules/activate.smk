@@ -10,7 +10,8 @@ rule activate:
     threads: 64
     resources:
         model=1,
+        gres=gpus("activate"),
     params:
         python=model_python("activate"),
     shell:
-        script("activate_run", "activate", python="{params.python:q}")
+        script("activate_run", "activate", python=OFFLINE_PYTHON)

@@ -10,7 +10,8 @@ rule audit:
     threads: 64
     resources:
         model=1,
+        gres=gpus("audit"),
     params:
         python=model_python("audit"),
     shell:
-        script("audit_run", "audit", python="{params.python:q}")
+        script("audit_run", "audit", python=OFFLINE_PYTHON)

@@ -20,12 +20,16 @@ def fetched(node, shard):
     return [str(MODELS / node.model / "fetched.json")]
 
 
+def engine_of(stage, wildcards):
+    """The engine of a model job's model."""
+    return node_of(stage, wildcards).recipe["parameters"]["model"]["engine"]
+
+
 def model_python(stage):
     """The interpreter of a model job: torch lives in an environment of its own."""
 
     def interpreter(wildcards):
-        engine = node_of(stage, wildcards).recipe["parameters"]["model"]["engine"]
-        if engine != "transformers":
+        if engine_of(stage, wildcards) != "transformers":
             return sys.executable
         return os.environ.get(
             "AFTERDELETE_TRANSFORMERS_PYTHON",
@@ -33,3 +37,16 @@ def model_python(stage):
         )
 
     return interpreter
+
+
+# A model job reads files that the rule `models` fetched and checked; it never asks the network for any.
+OFFLINE_PYTHON = "HF_HUB_OFFLINE=1 {params.python:q}"
+
+
+def gpus(stage):
+    """What a cluster must give a model job: one GPU where torch runs, none for an engine on CPU or afar."""
+
+    def gres(wildcards):
+        return "gpu:1" if engine_of(stage, wildcards) == "transformers" else ""
+
+    return gres

@@ -119,7 +119,7 @@ class TransformersEngine(ClosingEngine):
                     input_ids=torch.tensor(rows, device=self.device),
                     attention_mask=torch.tensor(masks, device=self.device),
                 )
-        except torch.OutOfMemoryError as error:
+        except torch.cuda.OutOfMemoryError as error:
             raise AfterDeleteError(
                 f"{self._spec.name}: out of memory with {len(prompts)} prompts of {width} tokens",
                 "use a GPU with more memory, or lower batch_size (which is part of the model's identity)",
@@ -148,8 +148,10 @@ class TransformersEngine(ClosingEngine):
 def _load(spec: ModelSpec, files: dict[str, Path], device: str) -> tuple[Any, Any]:
     """Tokenizer and model from local files only."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, __version__
 
+    # The paper's 4.43 knows the argument by its older name only; 5 drops that one.
+    dtype = "dtype" if int(__version__.split(".")[0]) >= 5 else "torch_dtype"
     first = next(iter(files.values()))
     _refuse_strays(spec, first.parent, files)
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -161,10 +163,10 @@ def _load(spec: ModelSpec, files: dict[str, Path], device: str) -> tuple[Any, An
     try:
         tokenizer = AutoTokenizer.from_pretrained(first.parent, **options)
         model = AutoModelForCausalLM.from_pretrained(
-            first.parent, dtype=getattr(torch, spec.dtype), **options, **weights
+            first.parent, **{dtype: getattr(torch, spec.dtype)}, **options, **weights
         )
         return tokenizer, model.to(device).eval()
-    except torch.OutOfMemoryError as error:
+    except torch.cuda.OutOfMemoryError as error:
         raise AfterDeleteError(f"{spec.name} does not fit the GPU's memory", "use a larger GPU") from error
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         detail = " ".join(str(error).split())[:300]

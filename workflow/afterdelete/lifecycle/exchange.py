@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from afterdelete.core.canonical import sha256_text
 from afterdelete.engines.base import ChatRequest, Engine, Reply
+from afterdelete.lifecycle.checkpoint import Checkpoint
 from afterdelete.prompts.parse import Parsed
 from afterdelete.prompts.private import PrivatePrompt
 
@@ -49,14 +50,17 @@ class Asked:
 class Model:
     """An engine with a memory of this job's replies. Deduplication is by the bytes of the whole request.
 
-    ``progress(done)`` is called after each generated reply.
+    ``progress(done)`` is called after each reply. With a checkpoint, replies of an earlier, killed run of the
+    same job are taken up instead of generated; rows do not show it, the counts do.
     """
 
     engine: Engine
     progress: Callable[[int], None] = lambda done: None
+    checkpoint: Checkpoint | None = None
     _known: dict[str, Reply] = field(default_factory=dict)
     asked: int = 0
     generated: int = 0
+    restored: int = 0
 
     def ask(self, requests: Sequence[ChatRequest]) -> list[Asked]:
         """Replies in the order of ``requests``; each distinct request reaches the engine once."""
@@ -65,8 +69,8 @@ class Model:
         for key, request in zip(keys, requests, strict=True):
             if key not in self._known:
                 fresh.setdefault(key, request)
-        replies = self.engine.generate(list(fresh.values()), on_reply=self._one_more) if fresh else []
-        self._known.update(zip(fresh, replies, strict=True))
+        if fresh:
+            self._answer(fresh)
         self.asked += len(requests)
         result = []
         unused = set(fresh)
@@ -75,9 +79,48 @@ class Model:
             unused.discard(key)
         return result
 
-    def _one_more(self, _index: int, _reply: Reply) -> None:
-        self.generated += 1
-        self.progress(self.generated)
+    def _answer(self, fresh: dict[str, ChatRequest]) -> None:
+        """Fill ``_known`` for every request: first from the checkpoint, the rest from the engine.
+
+        Only leading whole blocks are taken up, so every later block holds the requests that it would have
+        held without the interruption.
+        """
+        order = list(fresh)
+        start = self._take_up(order)
+        rest = order[start:]
+        if not rest:
+            return
+        waiting: list[tuple[str, Reply]] = []
+        block = self.checkpoint.block if self.checkpoint else 1
+
+        def one_more(index: int, reply: Reply) -> None:
+            self.generated += 1
+            self.progress(self.generated + self.restored)
+            waiting.append((rest[index], reply))
+            if self.checkpoint and (len(waiting) == block or index + 1 == len(rest)):
+                self.checkpoint.keep(waiting)
+                waiting.clear()
+
+        replies = self.engine.generate([fresh[key] for key in rest], on_reply=one_more)
+        self._known.update(zip(rest, replies, strict=True))
+
+    def _take_up(self, order: list[str]) -> int:
+        """Take up leading whole blocks of ``order`` from the checkpoint; how many requests that were."""
+        if self.checkpoint is None:
+            return 0
+        size = self.checkpoint.block
+        start = 0
+        while start < len(order):
+            block = order[start : start + size]
+            kept = {key: reply for key in block if (reply := self.checkpoint.known(key))}
+            if len(kept) < len(block):
+                break
+            self._known.update(kept)
+            start += len(block)
+        self.restored += start
+        if start:
+            self.progress(self.generated + self.restored)
+        return start
 
 
 def turn_row(

@@ -43,6 +43,10 @@ class Job:
         """The data file to write."""
         return self.results / self.node.path(self.shard)
 
+    def checkpoint(self) -> Path:
+        """Where an unfinished model job keeps its replies; gone once the artifact is written."""
+        return self.results / ".checkpoints" / f"{self.node.stage}-{self.node.key}-{self.shard}.jsonl"
+
     def range(self) -> tuple[int, int]:
         """First profile index and the one after the last."""
         return shard_range(self.shard)

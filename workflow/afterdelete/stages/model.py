@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from afterdelete.core.artifacts import read_artifact
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines import open_engine
 from afterdelete.lifecycle import activate, audit, determinism
+from afterdelete.lifecycle.checkpoint import Checkpoint
 from afterdelete.lifecycle.exchange import Model
 from afterdelete.plan.progress import Progress
 from afterdelete.prompts.parse import parser
@@ -74,26 +75,37 @@ def make_determinism(job: Job) -> Made:
 
 
 def _with_model(job: Job, work: Callable[[Model], pa.Table]) -> Made:
-    with _model(job) as (model, provenance):
+    with _model(job) as (model, checkpoint):
         started = time.monotonic()
         table = work(model)
         seconds = time.monotonic() - started
+        provenance = {"engine": model.engine.provenance()}
     counts = {
         "asked": model.asked,
         "generated": model.generated,
+        "restored": model.restored,
         "seconds": round(seconds, 3),
         "requests_per_second": round(model.generated / seconds, 3) if seconds else 0.0,
     }
-    return table, {"engine": provenance, "requests": counts}
+    # Where replies were taken up from a checkpoint: what generated those, which may be another machine.
+    earlier = {"restored_from": checkpoint.makers} if model.restored else {}
+    return table, {**provenance, "requests": counts, **earlier}
 
 
 @contextmanager
-def _model(job: Job) -> Iterator[tuple[Model, dict[str, Any]]]:
+def _model(job: Job) -> Iterator[tuple[Model, Checkpoint]]:
     spec, files = _spec_and_files(job)
     start, stop = job.range()
     progress = Progress.of(job.results, job.node, job.shard, total=job.node.requests * (stop - start))
     with open_engine(spec, files, threads=job.threads) as engine:
-        yield Model(engine, progress.report), engine.provenance()
+        checkpoint = Checkpoint(
+            job.checkpoint(),
+            f"{job.node.stage}-{job.node.key}-{job.shard}",
+            block=spec.batch_size,
+            maker=engine.provenance(),
+        )
+        with closing(checkpoint):
+            yield Model(engine, progress.report, checkpoint), checkpoint
     progress.finish()
 
 

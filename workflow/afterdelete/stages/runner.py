@@ -53,6 +53,7 @@ def run(make: Maker) -> None:
             upstream=job.upstream(),
             provenance={**worker(), "wall_seconds": round(time.monotonic() - started, 3), **extra},
         )
+        job.checkpoint().unlink(missing_ok=True)
 
     run_for_effect(work)
 
