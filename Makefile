@@ -7,13 +7,18 @@ include afterlife.mk
 
 PIP_INSTALL = $(1)/bin/pip install --quiet --disable-pip-version-check
 
-.PHONY: audit test lint verify determinism plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
+.PHONY: audit test test-models lint verify determinism plan unlock bench bench-stages bench-bootstrap bench-inference env env-transformers
 
 audit: env  ## run the audit (STUDY=quick) on a real model and leave results/report/$(STUDY)/index.html
 	$(BIN)/afterdelete run $(STUDY)
 
-test: env env-transformers env-memory-langgraph  ## every test: library, workflow rules, end to end on small real models
+test: env env-transformers env-memory-langgraph test-models  ## every test: library, workflow rules, end to end on small real models
 	$(BIN)/python -m pytest
+
+test-models: env  ## the two small models that tests ask, fetched and accepted by sha256
+	for model in smollm2-135m qwen2.5-coder-0.5b; do \
+		test -f models/$$model/fetched.json || $(BIN)/python workflow/scripts/models_fetch.py $$model || exit 1; \
+	done
 
 lint: env  ## linters and types, as CI runs them
 	$(BIN)/ruff check .

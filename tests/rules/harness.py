@@ -33,6 +33,8 @@ class Tree:
         """Copy the project's configuration; every study asks ``model`` (None: the models it names)."""
         tree = cls(root)
         shutil.copytree(ROOT / "config", root / "config")
+        for name in ("Snakefile", "workflow", "profiles"):
+            (root / name).symlink_to(ROOT / name)
         if model:
             tree.write(f"models/{model['name']}.yaml", model)
             for path in (root / "config" / "studies").glob("*.yaml"):

@@ -175,12 +175,30 @@ def test_a_model_that_misbehaves_gives_a_report_all_the_same(tmp_path: Path, scr
         assert "&lt;img src=x" in pages[0].read_text(encoding="utf-8")
 
 
-def test_read_only_results_are_an_error_with_a_remedy(tmp_path: Path) -> None:
-    tree = Tree.make(tmp_path)
+def test_results_that_cannot_be_written_are_an_error_with_a_remedy(tmp_path: Path) -> None:
+    tree = _small(tmp_path)
     (tree.root / "results").write_text("a file, not a directory")
     done = tree.command("run")
-    assert done.returncode != 0
-    assert "Traceback" not in done.stderr
+    assert done.returncode == 1
+    assert done.stderr.startswith("afterdelete: cannot write")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_console_command_runs_a_study_and_shows_it(tmp_path: Path) -> None:
+    tree = _small(tmp_path)
+    done = tree.command("run")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    headline = next(at for at, line in enumerate(lines) if "R 6 of 8 in forget, 0 of 8 in clean" in line)
+    table = next(at for at, line in enumerate(lines) if line.startswith("auditor "))
+    assert headline < table
+    assert lines[-1] == "report: results/report/tiny/index.html"
+    again = tree.command("run")
+    assert again.returncode == 0
+    assert "R 6 of 8" not in again.stdout  # the headline is news once
+    assert tree.command("table").stdout.splitlines()[0].startswith("auditor ")
+    gone = tree.command("run", "quik")
+    assert (gone.returncode, len(gone.stderr.splitlines())) == (1, 1)
 
 
 def test_a_stage_command_can_be_run_by_hand(tree: Tree) -> None:

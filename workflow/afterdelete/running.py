@@ -27,7 +27,13 @@ def run_study(plan: StudyPlan, config_dir: Path, profile: str) -> int:
     for path, problem in repair(plan):
         print(f"put aside a damaged artifact: {path}: {problem}", flush=True)
     log = Path(plan.config.main.results) / ".logs" / f"{plan.name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AfterDeleteError(
+            f"cannot write {log.parent}: {error.strerror}",
+            "set `results` in config.yaml to a directory that can be written",
+        ) from error
     print(f"study {plan.name}: {plan.study.description}", flush=True)
     print(f"at most {plan.request_bound()} model requests; log: {log}", flush=True)
     command = [

@@ -28,7 +28,7 @@ def read_manifest(data: Path) -> dict[str, Any]:
     path = manifest_path(data)
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise AfterDeleteError(f"{path} is missing", REPAIR) from None
     except (OSError, ValueError) as error:
         raise AfterDeleteError(f"{path} is unreadable: {error}", REPAIR) from error
@@ -45,8 +45,10 @@ def damage(data: Path, key: str | None = None) -> str | None:
     """
     try:
         status = data.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return "the data file is missing"
+    except OSError as error:
+        return f"the data file cannot be read: {error.strerror}"
     try:
         manifest = read_manifest(data)
     except AfterDeleteError as error:

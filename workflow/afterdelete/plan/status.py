@@ -102,7 +102,7 @@ def report_problem(plan: StudyPlan) -> str | None:
         for name, seen in manifest["files"].items():
             if (directory / name).stat().st_size != seen["bytes"]:
                 return f"{name} has another size than its manifest says"
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         return f"{Path(error.filename).name} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return f"its manifest is unreadable: {error}"
