@@ -59,7 +59,7 @@ def run(cluster: Cluster, real_tree: Callable[[str], Tree], smoke: Tree) -> Run:
             cancelled = _cancel_one(cluster, tree, process)
             process.wait(timeout=RUN_SECONDS)
         finally:
-            process.terminate()
+            process.kill()
     assert process.returncode == 0, log.read_text()[-6000:]
     return Run(tree, log.read_text(), cancelled)
 
