@@ -57,6 +57,17 @@ def test_off_and_on_are_words_and_a_repeated_key_is_an_error(tmp_path: Path) -> 
         ("operators.yaml", {"activation_probe": "What is my {attribute}?"}, r"have the same text"),
         ("operators.yaml", {"operators": {"direct": "What is my {attribute}?"}}, r"`operators`"),
         ("auditors.yaml", {"direct": {"strategy": "fixed_script", "max_queries": 11}}, r"`max_queries`"),
+        ("auditors.yaml", {"direct": {"strategy": "oracle"}}, r"unknown auditor strategy 'oracle'"),
+        (
+            "auditors.yaml",
+            {"direct": {"strategy": "fixed_script", "options": {"order": ["direct"], "luck": 1}}},
+            r"auditor fixed_script: .*luck",
+        ),
+        (
+            "auditors.yaml",
+            {"direct": {"strategy": "fixed_script", "options": {"order": ["dirct"]}}},
+            r"asks unknown operators: dirct.*known in .*operators\.yaml: direct",
+        ),
         (
             "panels.yaml",
             {"mine": {"split": "iid", "start": 192, "stop": 208}},

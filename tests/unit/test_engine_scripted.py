@@ -42,3 +42,9 @@ def test_other_scripts() -> None:
 def test_an_unknown_script_is_an_error() -> None:
     with pytest.raises(AfterDeleteError, match="no script"):
         ask("mind-reader", [])
+
+
+def test_half_a_surrogate_pair_in_a_reply_can_be_stored() -> None:
+    assert Reply("a\ud800b", "stop", 1, 1, "", "").text == "a\ufffdb"
+    assert Reply("\ud83d\ude00", "stop", 1, 1, "", "").text == "\U0001f600"
+    assert Reply("plain \U0001f600 é", "stop", 1, 1, "", "").text == "plain \U0001f600 é"

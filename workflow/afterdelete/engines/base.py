@@ -55,6 +55,12 @@ class Reply:
     rendered_sha256: str
     token_ids_sha256: str
 
+    def __post_init__(self) -> None:
+        # JSON can spell half a surrogate pair, which no file can hold: it becomes U+FFFD, as in any decoder.
+        object.__setattr__(
+            self, "text", self.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
+
 
 class Engine(Protocol):
     """Greedy generation of at most the spec's ``max_new_tokens`` for each request, in the given order.

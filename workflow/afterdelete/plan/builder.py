@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from afterdelete import auditors
 from afterdelete.config.load import Config
 from afterdelete.config.model_spec import ModelSpec, load_model_spec
-from afterdelete.config.schema import Panel, StudyConfig
+from afterdelete.config.schema import AuditorConfig, Panel, StudyConfig
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.memory.delete import NO_DELETION
 from afterdelete.plan import versions
@@ -148,7 +149,7 @@ class Builder:
     def _audit(self, cell: Cell, panel: Panel) -> Node:
         worlds = ("retained",) if cell.deletion == NO_DELETION else PAIR
         inputs = {world: self._deleted(cell.panel, world, cell.memory, cell.deletion) for world in worlds}
-        auditor = self.config.auditor(cell.auditor)
+        auditor = self._auditor(cell.auditor)
         queries = min(auditor.max_queries, self.study.max_queries)
         parameters = {
             "model": self._model(cell.model).identity(),
@@ -169,6 +170,19 @@ class Builder:
             model=cell.model,
             requests=_distinct_worlds(cell) * self._longest(auditor.options, queries),
         )
+
+    def _auditor(self, name: str) -> AuditorConfig:
+        """A configured auditor that can be made, and that knows only operators that exist."""
+        auditor = self.config.auditor(name)
+        auditors.load(auditor.strategy, auditor.options)
+        unknown = sorted(set(auditor.options.get("order", [])) - set(self.config.operators.operators))
+        if unknown:
+            raise AfterDeleteError(
+                f"auditor {name} asks unknown operators: {', '.join(unknown)}",
+                f"known in {self.config.directory / 'operators.yaml'}: "
+                + ", ".join(self.config.operators.operators),
+            )
+        return auditor
 
     @staticmethod
     def _longest(options: dict[str, Any], queries: int) -> int:
