@@ -117,7 +117,8 @@ def test_planning_costs_little_more_than_snakemake_itself_and_grows_linearly(tmp
     assert abs(bare_jobs - jobs) < 10
     assert full <= LIMIT * bare
     assert 0.45 <= half_jobs / jobs <= 0.55
-    assert 0.4 <= half / full <= 0.6
+    # Quadratic growth would give 0.25; the width is for the noise of a shared machine.
+    assert 0.35 <= half / full <= 0.65
 
 
 @pytest.mark.slow
