@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.harness import Tree
+from afterdelete.config.load import Config
+from afterdelete.plan.study import plan_study
+from afterdelete.verify.frozen import load
+from tests.rules.harness import ROOT, Tree
 
 
 def test_a_finished_study_verifies_and_freezes_and_verifies_again(tree: Tree) -> None:
@@ -113,3 +116,22 @@ def test_other_replies_fail_on_a_known_machine_and_are_noted_on_another(tree: Tr
     stored["digests"][deterministic] = "0" * 64
     path.write_text(json.dumps(stored))
     assert tree.command("verify").returncode == 1
+
+
+def test_the_committed_frozen_file_is_of_this_configuration_and_code(tmp_path: Path) -> None:
+    """Its artifacts are those that quick plans, and its deterministic stages come out the same here."""
+    frozen = load(ROOT / "data/frozen/quick.json")
+    plan = plan_study(Config(ROOT / "config"), "quick")
+    planned = {f"{node.directory}/{shard}" for node, shard in plan.artifacts() if node.stage != "report"}
+    assert set(frozen.digests) == planned, "run the study, then: afterdelete freeze quick"
+    tree = Tree.make(tmp_path, model=None)
+    tree.run("--until", "deleted", "certified")
+    made = {name.removesuffix(".json"): digest for name, digest in tree.digests().items()}
+    assert {name.split("/")[0] for name in made} == {
+        "profiles",
+        "worlds",
+        "consolidated",
+        "deleted",
+        "certified",
+    }
+    assert made == {name: frozen.digests[name] for name in made}
