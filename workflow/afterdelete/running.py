@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -24,8 +25,6 @@ def run_study(plan: StudyPlan, config_dir: Path, profile: str) -> int:
     """Run every unfinished artifact of a study; 0 when its report is there."""
     if not Path("Snakefile").is_file():
         raise AfterDeleteError("there is no Snakefile here", "run this from the project's root")
-    for path, problem in repair(plan):
-        print(f"put aside a damaged artifact: {path}: {problem}", flush=True)
     log = Path(plan.config.main.results) / ".logs" / f"{plan.name}.log"
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -34,6 +33,16 @@ def run_study(plan: StudyPlan, config_dir: Path, profile: str) -> int:
             f"cannot write {log.parent}: {error.strerror}",
             "set `results` in config.yaml to a directory that can be written",
         ) from error
+    # Snakemake inherits this lock with its output, so it holds as long as any process of the run lives.
+    sink = log.open("a", encoding="utf-8")
+    try:
+        fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sink.close()
+        raise AfterDeleteError(f"another run of {plan.name} is going on", "wait for it") from None
+    sink.truncate(0)
+    for path, problem in repair(plan):
+        print(f"put aside a damaged artifact: {path}: {problem}", flush=True)
     print(f"study {plan.name}: {plan.study.description}", flush=True)
     print(f"at most {plan.request_bound()} model requests; log: {log}", flush=True)
     command = [
@@ -41,7 +50,7 @@ def run_study(plan: StudyPlan, config_dir: Path, profile: str) -> int:
         *(f"study={plan.name}", f"config_dir={config_dir}"),
         *(f"{name}={json.dumps(value)}" for name, value in plan.config.overrides),
     ]
-    with log.open("w", encoding="utf-8") as sink:
+    with sink:
         process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)
         try:
             _watch(plan, process)

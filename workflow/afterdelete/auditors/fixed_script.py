@@ -29,6 +29,8 @@ class FixedScript:
 
 def make(order: list[str]) -> FixedScript:
     """A script over ``order``; ValueError-like misuse (a repeated operator) is a TypeError naming it."""
+    if not isinstance(order, list) or not all(isinstance(name, str) for name in order):
+        raise TypeError("order must be a list of operator names")
     repeated = sorted({name for name in order if order.count(name) > 1})
     if repeated or not order:
         raise TypeError(

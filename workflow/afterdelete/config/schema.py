@@ -71,7 +71,7 @@ class Panel(Strict):
 
     split: Split = Field(description="Split the profiles come from.")
     start: int = Field(ge=0, multiple_of=8, description="Index of the first profile.")
-    stop: int = Field(gt=0, multiple_of=8, description="Index after the last profile.")
+    stop: int = Field(gt=0, le=999_992, multiple_of=8, description="Index after the last profile.")
     structure: Structure | None = Field(None, description="Overrides the structure of every profile.")
 
     @model_validator(mode="after")

@@ -53,15 +53,48 @@ def damage(data: Path, key: str | None = None) -> str | None:
         manifest = read_manifest(data)
     except AfterDeleteError as error:
         return error.problem
+    if malformed := malformation(manifest):
+        return malformed
     if key is not None and manifest.get("key") != key:
         return f"its manifest is of key {manifest.get('key')}, expected {key}"
-    if not isinstance(manifest.get("recipe"), dict) or content_key(manifest["recipe"]) != manifest.get("key"):
+    if content_key(manifest["recipe"]) != manifest["key"]:
         return "its manifest's recipe does not give its key"
+    if manifest["shard"] != data.stem:
+        return f"its manifest is of shard {manifest['shard']}"
     if status.st_size != manifest.get("bytes"):
         return f"{status.st_size} bytes, its manifest says {manifest.get('bytes')}"
     if status.st_mtime_ns > manifest_path(data).stat().st_mtime_ns:
         return digest_mismatch(data)
     return None
+
+
+def malformation(manifest: dict[str, Any]) -> str | None:
+    """What a manifest lacks or cannot mean, or None: fields, their types, and a recipe that has a key."""
+    if absent := sorted(_FIELDS.keys() - manifest.keys()):
+        return f"its manifest lacks {', '.join(absent)}"
+    for name, kind in _FIELDS.items():
+        if not isinstance(manifest[name], kind):
+            return f"its manifest's {name} is not of its type"
+    if not all(isinstance(each, dict) for each in manifest["upstream"].values()):
+        return "its manifest's upstream is not of its type"
+    try:
+        content_key(manifest["recipe"])
+    except ValueError:
+        return "its manifest's recipe cannot be hashed"
+    return None
+
+
+_FIELDS: dict[str, type] = {
+    "key": str,
+    "shard": str,
+    "recipe": dict,
+    "upstream": dict,
+    "bytes": int,
+    "sha256": str,
+    "logical_digest": str,
+    "rows": int,
+    "provenance": dict,
+}
 
 
 def digest_mismatch(data: Path) -> str | None:

@@ -54,3 +54,6 @@ def load_yaml(path: Path) -> Any:
         where = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
         raise AfterDeleteError(f"{path}{where}: not valid YAML: {problem}", "mend that line") from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        # PyYAML's own constructors: a date of month 13, `!!int x`, a list as a key, nesting without end.
+        raise AfterDeleteError(f"{path}: not valid YAML: {error}", "quote that value") from error

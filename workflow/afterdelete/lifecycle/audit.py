@@ -82,6 +82,10 @@ def _advance(episode: _Episode, auditor: Auditor, plan: AuditPlan) -> str:
         remaining=plan.max_queries - len(episode.history),
     )
     act = auditor.act(seen)
+    found = seen.history[-1].prediction if seen.history else None
+    if found is not None and act != Submit(found):
+        # Scoring reads stored replies by this same rule, so an auditor may not depart from it.
+        raise AfterDeleteError("the auditor did not submit its first parsed prediction", "mend the auditor")
     if isinstance(act, Ask):
         if act.operator not in plan.operators:
             raise AfterDeleteError(

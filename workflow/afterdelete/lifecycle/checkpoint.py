@@ -103,7 +103,7 @@ class Checkpoint:
         known: dict[str, Reply] = {}
         for line in text.split("\n"):
             entry = _parsed(line)
-            if "job" in entry:
+            if entry.keys() == {"job", "maker"}:
                 self._welcome(entry)
             elif entry.keys() == {"request", "reply", "check"} and entry["check"] == self._check(entry):
                 known.setdefault(entry["request"], Reply(**entry["reply"]))

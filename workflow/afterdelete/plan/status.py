@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from afterdelete.core.canonical import sha256_file
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.core.manifest import damage, manifest_path
 from afterdelete.plan.node import Node
@@ -69,6 +70,10 @@ def repair(plan: StudyPlan, thorough: bool = True) -> list[tuple[Path, str]]:
                 problem = digest_mismatch(data)
                 if problem:
                     found[data] = problem
+        problem = report_problem(plan) or report_mismatch(plan)
+        manifest = report_directory(plan) / "all.json"
+        if problem and manifest.exists():
+            found.setdefault(manifest, problem)
     root = Path(plan.config.main.results)
     for path in found:
         for each in {path, manifest_path(path)}:
@@ -106,6 +111,21 @@ def report_problem(plan: StudyPlan) -> str | None:
         return f"{Path(error.filename).name} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return f"its manifest is unreadable: {error}"
+    return None
+
+
+def report_mismatch(plan: StudyPlan) -> str | None:
+    """The first page of a finished report whose bytes are not those of its manifest, or None."""
+    directory = report_directory(plan)
+    if report_problem(plan):
+        return None
+    listed = json.loads((directory / "all.json").read_text(encoding="utf-8"))["files"]
+    for name in ("index.html", "summary.csv"):
+        if name not in listed:
+            return f"its manifest does not list {name}"
+    for name, seen in listed.items():
+        if sha256_file(directory / name) != seen.get("sha256"):
+            return f"{name} has another sha256 than its manifest says"
     return None
 
 

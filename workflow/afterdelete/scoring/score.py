@@ -71,21 +71,23 @@ def score(
     commits = _by_unit(commit)
     probes = _by_unit(activation)
     audited = {profile for profile, _ in turns}
-    if audited != set(known) or any(part and set(part) != set(turns) for part in (commits, probes)):
+    if audited != set(known) or any(
+        part is not None and set(part) != set(turns) for part in (commits, probes)
+    ):
         raise AfterDeleteError("scored artifacts do not hold the same profiles", "report this as a bug")
     rows = []
     for unit in sorted(turns, key=lambda unit: (known[unit[0]]["index"], unit[1])):
         profile = known[unit[0]]
         row = _audit_columns(profile, unit, sorted(turns[unit], key=lambda turn: turn["turn"]), parse)
-        if commits and probes:
+        if commits is not None and probes is not None:
             row |= _lifecycle_columns(profile, row["R"], commits[unit], probes[unit], parse)
         rows.append(row)
     return pa.Table.from_pylist(rows, schema=SCORED_SCHEMA)
 
 
-def _by_unit(table: pa.Table | None) -> dict[Unit, dict[str, Any]]:
+def _by_unit(table: pa.Table | None) -> dict[Unit, dict[str, Any]] | None:
     if table is None:
-        return {}
+        return None
     return {(row["profile_id"], row["world"]): row for row in table.to_pylist()}
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from afterdelete.core.artifacts import logical_digest
 from afterdelete.core.canonical import content_key, sha256_file
 from afterdelete.core.errors import AfterDeleteError
-from afterdelete.core.manifest import manifest_path, read_manifest
+from afterdelete.core.manifest import malformation, manifest_path, read_manifest
 from afterdelete.plan.node import Node
 from afterdelete.plan.status import data_path, report_directory
 from afterdelete.plan.study import StudyPlan
@@ -73,6 +73,9 @@ def _artifact(plan: StudyPlan, node: Node, shard: str) -> Check:
     check.provenance = manifest.get("provenance") or {}
     if not data.is_file():
         check.problems.append("the data file is missing")
+        return check
+    if malformed := malformation(manifest):
+        check.problems.append(malformed)
         return check
     check.problems += _bytes(data, manifest)
     check.problems += _key(node, shard, manifest)
