@@ -95,3 +95,34 @@ def test_two_writers_of_one_artifact_leave_one_whole_artifact(tree: Tree) -> Non
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
     assert tree.digests() == before
     assert tree.planned() == []
+
+
+def _console(tree: Tree, log: str) -> subprocess.Popen[bytes]:
+    with (tree.root / log).open("wb") as sink:
+        return subprocess.Popen(
+            [sys.executable, "-m", "afterdelete.cli", "run"],
+            cwd=tree.root,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def test_a_second_console_run_is_refused_and_leaves_the_first_its_log(fresh: Tree) -> None:
+    process = _console(fresh, "console.log")
+    _wait_for(fresh, "profiles", process)
+    second = fresh.command("run")
+    assert second.returncode == 1
+    assert "another run of tiny is going on" in second.stderr
+    assert process.wait(timeout=120) == 0
+    assert b"\x00" not in (fresh.root / "results/.logs/tiny.log").read_bytes()
+    assert fresh.command("verify").returncode == 0
+
+
+def test_a_terminated_console_run_takes_snakemake_with_it(fresh: Tree) -> None:
+    process = _console(fresh, "console.log")
+    _wait_for(fresh, "consolidated", process)
+    process.terminate()
+    assert process.wait(timeout=60) == 130
+    again = fresh.command("run")
+    assert again.returncode == 0, again.stderr

@@ -59,6 +59,18 @@ HARMS: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda p: _edit_manifest(p, lambda m: m.update(logical_digest="0" * 64)),
         "logical digest is",
     ),
+    "field lost": (
+        lambda p: _edit_manifest(p, lambda m: m.pop("logical_digest")),
+        "its manifest lacks logical_digest",
+    ),
+    "upstream of text": (
+        lambda p: _edit_manifest(p, lambda m: m.update(upstream={"consolidated": "x"})),
+        "upstream is not of its type",
+    ),
+    "recipe with NaN": (
+        lambda p: _edit_manifest(p, lambda m: m["recipe"].update(x=float("nan"))),
+        "recipe cannot be hashed",
+    ),
     "other recipe": (
         lambda p: _edit_manifest(p, lambda m: m["recipe"].update(stage_version=99)),
         "its recipe gives key",
@@ -135,3 +147,12 @@ def test_the_committed_frozen_file_is_of_this_configuration_and_code(tmp_path: P
         "certified",
     }
     assert made == {name: frozen.digests[name] for name in made}
+
+
+def test_a_flipped_report_page_is_repaired(tree: Tree) -> None:
+    _flip(tree.root / "results/report/quick/index.html")
+    assert tree.command("verify").returncode == 1
+    assert "index.html has another sha256" in tree.command("repair").stdout
+    assert [rule for rule, _ in tree.planned()] == ["report"]
+    tree.run()
+    assert tree.command("verify").returncode == 0

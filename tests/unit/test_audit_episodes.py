@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from afterdelete.auditors import Ask, Observation, Submit, load, names
+from afterdelete.auditors import Abstain, Ask, Observation, Submit, load, names
 from afterdelete.auditors.base import Act, Exchange
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.engines.base import ChatRequest, Reply
@@ -167,3 +167,16 @@ def test_lifecycle_from_reply_to_fresh_session() -> None:
     shown = json.loads(fresh[0].private_prompt.split("\n", 1)[1])
     assert shown["current_flat_memory"] == ["x", "My dock code is V."]
     assert shown["prior_audit_turns"] == []
+
+
+@pytest.mark.parametrize("move", [Ask("op1"), Submit("other"), Abstain()])
+def test_an_auditor_may_not_pass_over_its_first_prediction(move: Act) -> None:
+    """Scoring reads stored replies by the same rule, so R would not be what was submitted."""
+
+    class Hesitant:
+        def act(self, seen: Observation) -> Act:
+            return move if seen.history else Ask("op0")
+
+    model = Model(CountingEngine(lambda p, q: '{"value": "V"}'))  # type: ignore[arg-type]
+    with pytest.raises(AfterDeleteError, match="first parsed prediction"):
+        audit.run({"forget": [_state("x")]}, Hesitant(), _plan(3), model)

@@ -123,3 +123,21 @@ def test_the_reference_is_what_the_models_say() -> None:
 
     stale = "python -m afterdelete.config.reference > config/README.md"
     assert (SHIPPED / "README.md").read_text(encoding="utf-8") == reference(), stale
+
+
+@pytest.mark.parametrize(
+    "value", ["2001-13-45", "!!int x", "!!bool x", "!!timestamp x", "? [a]\n: 1", "[" * 3000]
+)
+def test_values_that_yaml_itself_cannot_build_are_one_line(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(value if value.startswith("?") else f"a: {value}\n")
+    with pytest.raises(AfterDeleteError, match=r"x\.yaml.*not valid YAML"):
+        load_yaml(path)
+
+
+@pytest.mark.parametrize("order", ["direct", 5, ["direct", 5], [["direct"]], {"direct": 1}])
+def test_an_order_must_be_a_list_of_names(config_dir: Path, order: Any) -> None:
+    direct = {"strategy": "fixed_script", "options": {"order": order}}
+    _edit(config_dir / "auditors.yaml", direct=direct)
+    with pytest.raises(AfterDeleteError, match="order must be a list of operator names"):
+        plan_study(Config(config_dir), "quick")

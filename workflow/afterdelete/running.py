@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -52,18 +53,27 @@ def run_study(plan: StudyPlan, config_dir: Path, profile: str) -> int:
     ]
     with sink:
         process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)
+        previous = signal.signal(signal.SIGTERM, _interrupt)
         try:
             _watch(plan, process)
-        except KeyboardInterrupt:
-            # The terminal sent the signal to Snakemake too: let it cancel its jobs and release its lock.
+        except BaseException:
+            # Whatever ends the watching ends the run: Snakemake cancels its jobs and releases its lock. A
+            # terminal's Ctrl-C has reached it already, and a second SIGINT changes nothing.
+            process.send_signal(signal.SIGINT)
             process.wait()
             raise
+        finally:
+            signal.signal(signal.SIGTERM, previous)
     if process.returncode:
         raise _failure(log, process.returncode)
     publish(plan)
     print_table(plan)
     print(f"\nreport: {Path(plan.config.main.results) / 'report' / plan.name / 'index.html'}")
     return 0
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def print_table(plan: StudyPlan) -> None:
