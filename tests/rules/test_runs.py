@@ -259,3 +259,14 @@ def test_the_determinism_check_runs_on_request_alone(tree: Tree) -> None:
     text = tree.run("determinism")
     assert "determinism of scripted on scripted: 0 of 24 raw replies flipped, 0 official readings" in text
     assert tree.planned() == []
+
+
+def test_a_report_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    tree = _small(tmp_path)
+    (tree.root / "results").mkdir()
+    (tree.root / "results/report").write_text("a file, not a directory")
+    done = tree.command("run")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "results/report" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

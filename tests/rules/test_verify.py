@@ -156,3 +156,15 @@ def test_a_flipped_report_page_is_repaired(tree: Tree) -> None:
     assert [rule for rule, _ in tree.planned()] == ["report"]
     tree.run()
     assert tree.command("verify").returncode == 0
+
+
+@pytest.mark.parametrize("change", [{"study": "other"}, {"machines": 5}, {"digests": []}])
+def test_a_frozen_file_of_something_else_is_refused(tree: Tree, change: dict) -> None:  # type: ignore[type-arg]
+    assert tree.command("freeze").returncode == 0
+    path = tree.root / "data/frozen/quick.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    for command in ("verify", "freeze"):
+        done = tree.command(command)
+        assert done.returncode == 1
+        assert "is not a frozen file of quick" in done.stderr
+        assert len(done.stderr.splitlines()) == 1

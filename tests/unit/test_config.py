@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from afterdelete.config.load import Config
+from afterdelete.config.model_spec import load_model_spec
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.core.yamlfile import load_yaml
 from afterdelete.plan.study import plan_study
@@ -141,3 +142,20 @@ def test_an_order_must_be_a_list_of_names(config_dir: Path, order: Any) -> None:
     _edit(config_dir / "auditors.yaml", direct=direct)
     with pytest.raises(AfterDeleteError, match="order must be a list of operator names"):
         plan_study(Config(config_dir), "quick")
+
+
+@pytest.mark.parametrize("name", ["../studies/tiny", "./tiny", "Quick", ""])
+def test_a_study_name_is_a_name(config_dir: Path, name: str) -> None:
+    if not name:
+        assert plan_study(Config(config_dir), name).name == "quick"
+        return
+    with pytest.raises(AfterDeleteError, match="is no study name"):
+        plan_study(Config(config_dir), name)
+
+
+def test_a_key_in_the_place_of_its_variable_is_not_repeated(config_dir: Path) -> None:
+    path = config_dir / "models" / "openai-endpoint.yaml"
+    _edit(path, api_key_env="sk-SECRET 123")
+    with pytest.raises(AfterDeleteError, match="api_key_env") as caught:
+        load_model_spec(path)
+    assert "SECRET" not in str(caught.value)

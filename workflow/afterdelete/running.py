@@ -176,7 +176,7 @@ def _failure(log: Path, status: int) -> AfterDeleteError:
     if any("Directory cannot be locked" in line or "LockException" in line for line in lines):
         return AfterDeleteError(
             "another run holds this directory, or a killed one left its lock",
-            "wait for it; if none is running: make unlock, then the same command again",
+            "wait for it; if none is running: afterdelete repair, make unlock, then the same command again",
         )
     tail = next((line.strip() for line in reversed(lines) if "rror" in line), f"exit status {status}")
     return AfterDeleteError(f"the workflow failed: {tail}", f"full log: {log}")

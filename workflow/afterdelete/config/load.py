@@ -30,7 +30,9 @@ def validate(model: type[Model], data: Any, source: Path | str) -> Model:
             remedy = f"did you mean `{close[0]}`?" if close else f"known keys: {', '.join(known)}"
             raise AfterDeleteError(f"{source}: unknown key `{key}`", remedy) from None
         message = str(first["msg"]).removeprefix("Value error, ")
-        got = "" if first["type"] in {"missing", "value_error"} else f" (got {first['input']!r})"
+        # What stands where the name of a key's variable belongs may be the key itself: never repeat it.
+        silent = first["type"] in {"missing", "value_error"} or "api_key_env" in first["loc"]
+        got = "" if silent else f" (got {first['input']!r})"
         raise AfterDeleteError(
             f"{source}: `{key}`: {message}{got}", "mend that key; see config/README.md"
         ) from None

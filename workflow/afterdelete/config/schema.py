@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+NAME = r"[a-z0-9][a-z0-9._-]*"
+Name = Annotated[str, Field(pattern=f"^{NAME}$")]
 Split = Literal["train", "dev", "iid", "ood"]
 Structure = Literal["atomic", "duplicated", "correlated", "compositional"]
 MemoryName = Literal["flat", "hierarchical"]

@@ -3,7 +3,7 @@
 A checkpoint is a courtesy beside the results and never part of one: artifacts are the same with it, without
 it, and with any damaged piece of it. One JSON line holds one reply; lines are appended and fsynced a block at
 a time. Each line carries a hash over the job, the request and the reply, so a torn line, a flipped byte, or
-the line of another job is dropped, not trusted.
+the reply of another job is dropped, not trusted; a file that names another job is refused.
 """
 
 from __future__ import annotations

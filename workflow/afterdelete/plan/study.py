@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from afterdelete.config.load import Config
+from afterdelete.config.schema import NAME as STUDY_NAME
 from afterdelete.config.schema import StudyConfig
 from afterdelete.core.errors import AfterDeleteError
 from afterdelete.plan.builder import Builder
@@ -110,6 +112,10 @@ def plan_study(config: Config, name: str | None = None) -> StudyPlan:
     Raises AfterDeleteError for anything unknown and for a study above its ``max_requests``.
     """
     name = name or config.main.study
+    if not re.fullmatch(STUDY_NAME, name):
+        raise AfterDeleteError(
+            f"{name!r} is no study name", "use the name of a file in config/studies, without .yaml"
+        )
     study = config.study(name)
     builder = Builder(config, study)
     cells = _unique(_cells(study, builder))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
@@ -70,8 +70,15 @@ def one_line_errors() -> Iterator[None]:
     try:
         yield
     except AfterDeleteError as error:
-        print(f"afterdelete: {error}", file=sys.stderr)
-        sys.exit(1)
+        _fail(str(error))
+    except OSError as error:
+        place = error.filename or "input or output"
+        _fail(f"{place}: {error.strerror or error} — free space or fix permissions there")
     except MemoryError:
-        print("afterdelete: out of memory — give the job more, or use a smaller model", file=sys.stderr)
-        sys.exit(1)
+        _fail("out of memory — give the job more, or use a smaller model")
+
+
+def _fail(message: str) -> NoReturn:
+    """One write, so that the lines of jobs that fail together do not run into each other."""
+    sys.stderr.write(f"afterdelete: {message}\n")
+    sys.exit(1)

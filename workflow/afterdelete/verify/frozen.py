@@ -44,13 +44,18 @@ def frozen_path(study: str, root: Path = Path("data/frozen")) -> Path:
 
 
 def load(path: Path) -> Frozen:
-    """Read a frozen file. Raises AfterDeleteError naming it."""
+    """Read a frozen file. Raises AfterDeleteError naming it, also if it is of another study."""
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        return Frozen(stored["study"], stored["digests"], stored["replies"], stored["machines"])
+        kinds = {"study": str, "digests": dict, "replies": dict, "machines": list}
+        if not all(isinstance(stored[name], kind) for name, kind in kinds.items()):
+            raise TypeError("a field is not of its type")
+        if stored["study"] != path.stem:
+            raise ValueError(f"it is of study {stored['study']}")
+        return Frozen(**{name: stored[name] for name in kinds})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AfterDeleteError(
-            f"{path} is not a frozen file: {error}", "restore it from the repository"
+            f"{path} is not a frozen file of {path.stem}: {error}", "restore it from the repository"
         ) from error
 
 
