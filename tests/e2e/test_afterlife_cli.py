@@ -225,3 +225,18 @@ def test_an_interruption_cleans_up(tmp_path: Path, stop: signal.Signals) -> None
         assert complaints == "interrupted; what this run created was removed\n"
         assert process.returncode == 130
         assert rows() == 0
+
+
+@pytest.mark.parametrize(("system", "code"), [("late", 1), ("good", 2)])
+def test_a_report_that_cannot_be_written_hides_neither_verdict_nor_the_others(
+    config: Path, tmp_path: Path, system: str, code: int
+) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    page = tmp_path / "page.html"
+    done = afterlife(
+        *("test", "--config", str(config), "--system", system, "--scenario", "MT-AF-001"),
+        *("--junit", str(tmp_path / "file" / "x.xml"), "--html", str(page)),
+    )
+    assert done.returncode == code
+    assert done.stderr.count("afterdelete: cannot write") == 1
+    assert page.is_file()

@@ -44,6 +44,8 @@ def write(folder: Path, text: str) -> Path:
         ("systems: {a: {kind: builtin, without: [FLYING]}}\n", "systems.a.without.0: "),
         ("systems: {a: {kind: process}}\n", "systems.a.command: "),
         ("systems: {a: {kind: process, command: []}}\n", "systems.a.command: "),
+        ('systems: {a: {kind: process, command: ["a\\0b"]}}\n', "systems.a.command: "),
+        ("systems: {a: {kind: process, command: ['']}}\n", "systems.a.command: "),
         ("systems: {a: {kind: http}}\n", "systems.a: give either base_url or launch"),
         (
             "systems: {a: {kind: http, base_url: 'http://x', launch: {command: [y]}}}\n",

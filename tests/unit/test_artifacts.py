@@ -30,7 +30,7 @@ TABLE = pa.table({"a": [1, 2, 3], "b": ["x", "é", None]})
 
 def _write(tmp_path: Path, recipe: dict = RECIPE, table: pa.Table = TABLE) -> Path:  # type: ignore[type-arg]
     data = tmp_path / f"worlds/x-{content_key(recipe)}/000000-000016.parquet"
-    write_artifact(data, table, recipe=recipe, shard="000000-000016", upstream=[], provenance={})
+    write_artifact(data, table, recipe=recipe, upstream=[], provenance={})
     return data
 
 
@@ -52,7 +52,7 @@ def test_manifest_names_what_it_was_made_from(tmp_path: Path) -> None:
     recipe = {**RECIPE, "stage": "deleted", "upstream": {"worlds": KEY}}
     data = tmp_path / "deleted.parquet"
     made_from = [Upstream("worlds", upstream)]
-    write_artifact(data, TABLE, recipe=recipe, shard="all", upstream=made_from, provenance={})
+    write_artifact(data, TABLE, recipe=recipe, upstream=made_from, provenance={})
     assert read_manifest(data)["upstream"]["worlds"]["logical_digest"] == logical_digest(TABLE)
 
 

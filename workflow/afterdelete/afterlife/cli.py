@@ -105,9 +105,15 @@ def _test(args: argparse.Namespace) -> int:
     _print(table_lines(report), finding_lines(report))
     for line in leftover_lines(report):
         print(line, file=sys.stderr)
+    code = int(report["exit_code"])
     for path, render in targets:
-        write_text(path, render(report))
-    return int(report["exit_code"])
+        # A report that cannot be written must not hide the others, nor turn a FAIL into a usage error.
+        try:
+            write_text(path, render(report))
+        except AfterDeleteError as error:
+            print(f"afterdelete: {error}", file=sys.stderr)
+            code = code or EXIT_USAGE
+    return code
 
 
 def _demo(args: argparse.Namespace) -> int:

@@ -67,6 +67,13 @@ class Launch(_Strict):
         default=None, pattern=_NAME, description="pinned environment that `python` comes from"
     )
 
+    @field_validator("command")
+    @classmethod
+    def _can_be_started(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        if any("\0" in word for word in words) or not words[0]:
+            raise ValueError("no word may hold a NUL character, and the first must name a program")
+        return words
+
 
 class ProcessSystem(_System, Launch):
     """An adapter that runs in a process of its own and speaks lines of JSON on stdin and stdout."""

@@ -106,4 +106,4 @@ def _write_table(path: Path, rows: list[dict[str, str]], recipe: dict[str, Any])
     # An earlier table of this key may hold a SKIPPED whose environment has been installed since.
     path.unlink(missing_ok=True)
     table = pa.Table.from_pylist(rows)
-    write_artifact(path, table, recipe=recipe, shard="all", upstream=[], provenance=worker())
+    write_artifact(path, table, recipe=recipe, upstream=[], provenance=worker())

@@ -62,11 +62,10 @@ def write_artifact(
     table: pa.Table,
     *,
     recipe: dict[str, Any],
-    shard: str,
     upstream: list[Upstream],
     provenance: dict[str, Any],
 ) -> dict[str, Any]:
-    """Write ``table`` to ``data`` and its manifest beside it; return the manifest.
+    """Write ``table`` to ``data`` (named as its shard) and its manifest beside it; return the manifest.
 
     If a whole artifact of the same key stands there already (another writer was faster) it is kept and
     this one is dropped: the earlier one may already have readers.
@@ -78,7 +77,7 @@ def write_artifact(
         manifest = {
             "manifest_version": MANIFEST_VERSION,
             "key": content_key(recipe),
-            "shard": shard,
+            "shard": data.stem,
             "recipe": recipe,
             "upstream": {item.role: _fingerprint(item.path) for item in upstream},
             "bytes": data.stat().st_size,

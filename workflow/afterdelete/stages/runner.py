@@ -49,7 +49,6 @@ def run(make: Maker) -> None:
             job.output(),
             table,
             recipe=job.node.recipe,
-            shard=job.shard,
             upstream=job.upstream(),
             provenance={**worker(), "wall_seconds": round(time.monotonic() - started, 3), **extra},
         )
