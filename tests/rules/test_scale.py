@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -45,9 +46,11 @@ def _study(root: Path, splits: list[str]) -> Tree:
     contracts = [f"contract-{at}" for at in range(CONTRACTS)]
     for name in contracts:
         tree.write(f"contracts/{name}.yaml", {"description": name, "request": f"Answer {name}."})
+    operators = list(tree.read("operators.yaml")["operators"])
+    orders = itertools.islice(itertools.permutations(operators, 2), AUDITORS)
     auditors = {
-        f"auditor-{at}": {"strategy": "fixed_script", "options": {"order": ["direct"] * (at + 1)}}
-        for at in range(AUDITORS)
+        f"auditor-{at}": {"strategy": "fixed_script", "options": {"order": list(order)}}
+        for at, order in enumerate(orders)
     }
     tree.write("auditors.yaml", auditors)
     size = 8

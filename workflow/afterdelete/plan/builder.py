@@ -174,7 +174,10 @@ class Builder:
     def _auditor(self, name: str) -> AuditorConfig:
         """A configured auditor that can be made, and that knows only operators that exist."""
         auditor = self.config.auditor(name)
-        auditors.load(auditor.strategy, auditor.options)
+        try:
+            auditors.load(auditor.strategy, auditor.options)
+        except AfterDeleteError as error:
+            raise AfterDeleteError(f"auditor {name}: {error.problem}", error.remedy) from error
         unknown = sorted(set(auditor.options.get("order", [])) - set(self.config.operators.operators))
         if unknown:
             raise AfterDeleteError(
